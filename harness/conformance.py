@@ -1,0 +1,329 @@
+"""One conformance run as a pytest plugin: survey, collect, judge, conclude, report. Registered only when one is asked for."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from pytest_adcp import suites
+from pytest_adcp.reports import model, terminal
+
+from . import vector_subjects
+from .demo import DemoError, demo_seller
+from .evidence import Evidence
+from .items import RuleItem, Suites, judge_item, status
+from .plan import Plan, PlanRequest, describe
+from .progress import Progress
+from .rules import Judged, Level, Profile, Rule, load
+from .selection import SUITES, Selection
+from .settings import DEMO_ACCOUNT, Settings
+from .subjects import Answer, Entry
+from .survey import Order, Surveyor
+from .target import Target
+from .text import safe
+from .tls import ssl_context
+from .transcript import Diagnosis, Transcript, TranscriptError, file_digest
+from .verdict import ExitCode, Finding, Judgement, Outcome, conclude, exit_code
+from .wire import Connection
+
+_TRANSCRIPT = "transcript.jsonl"
+_REPORT = "report.json"
+
+
+def plugin_for(config: pytest.Config, selection: Selection) -> object:
+    """Return the plugin that runs what was selected."""
+    if selection.missed:
+        return NothingSelected()
+    return Conformance(config, selection)
+
+
+class NothingSelected:
+    """A verdict was asked for, and a path keeps the suites out: green would mean nothing."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Turn a pass of other tests into 'nothing selected'."""
+        if exitstatus == 0 and not hasattr(session.config, "workerinput"):
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say why."""
+        terminalreporter.write_line(
+            "adcp: no conformance rule was collected, because a path was given (on the command line or in addopts); "
+            f"add --pyargs {suites.__name__}, or give no path"
+        )
+
+
+class Conformance:
+    """A run: its settings, its transcript, and what was found."""
+
+    def __init__(self, config: pytest.Config, selection: Selection) -> None:
+        """Work out the settings.
+
+        Raises:
+            pytest.UsageError: an option, a variable or adcp.yaml is wrong.
+        """
+        from .options import build
+
+        self.config = config
+        self.selection = selection
+        self.settings: Settings = build(config)
+        self.evidence: Evidence | None = None
+        self.findings: list[Finding] = []
+        self._vectors: tuple[Entry, ...] | None = None
+        self._faults = 0
+        self._collected = 0
+        self._transcript: Transcript | None = None
+        self._file: Path | None = None
+        self._digest = ""
+        self._plan: Plan | None = None
+        self._report: model.Report | None = None
+        self._cleanup = ExitStack()
+        self._is_worker = hasattr(config, "workerinput")
+
+    # -- survey ------------------------------------------------------------------------------------------------
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Survey the target, once, before anything is collected and before xdist starts its workers."""
+        option = session.config.option
+        if option.showfixtures or option.show_fixtures_per_test or getattr(option, "cacheshow", None) is not None:
+            return
+        if Profile.CLIENT in self.settings.profiles:
+            self._vectors = vector_subjects.build(self.settings.vectors)
+        if Profile.CORE not in self.settings.profiles:
+            return
+        if self._is_worker:
+            given: Mapping[str, str] = session.config.workerinput["adcp"]  # type: ignore[attr-defined]
+            self._read(Path(given["file"]))
+            if given["sha256"] != self._digest:
+                raise pytest.UsageError(f"adcp: {given['file']} is not the transcript that the run recorded")
+        elif self.settings.replay is not None:
+            self._read(self.settings.replay)
+        else:
+            self._survey()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell an xdist worker which transcript to judge."""
+        node.workerinput["adcp"] = {"file": str(self._file or ""), "sha256": self._digest}
+
+    def _read(self, path: Path) -> None:
+        try:
+            self._transcript = Transcript.load(path)
+            self._file, self._digest = path, file_digest(path)
+        except (TranscriptError, OSError) as error:
+            raise pytest.UsageError(f"adcp: {safe(str(error), 600)}") from None
+        self.evidence = Evidence(self._transcript, spec=self.settings.spec)
+
+    def _survey(self) -> None:
+        with ExitStack() as stack:
+            target = self.settings.target
+            if self.settings.demo:
+                try:
+                    target = Target.parse(stack.enter_context(demo_seller()), name="demo")
+                except DemoError as error:
+                    raise pytest.UsageError(f"adcp: {error}") from None
+            assert target is not None
+            progress = Progress(self.config, trace=self.settings.trace)
+            surveyor = Surveyor(self._order(target), progress=progress.show, trace=progress.trace)
+            try:
+                anyio.run(surveyor.run)
+            except KeyboardInterrupt:
+                surveyor.recorder.stop("the run was interrupted")
+                self._keep(surveyor.transcript())
+                kept = f"; {len(surveyor.transcript().exchanges)} exchanges kept in {self._file}" if self._file else ""
+                pytest.exit(f"adcp: survey interrupted{kept}", returncode=2)
+            finally:
+                progress.done()
+        self._plan = surveyor.plan
+        if not self.settings.plan_only:
+            self._keep(surveyor.transcript())
+        self.evidence = Evidence(surveyor.transcript() if self._transcript is None else self._transcript, spec=self.settings.spec)
+
+    def _order(self, target: Target) -> Order:
+        settings = self.settings
+        options = {
+            "demo": settings.demo,
+            "credentials": [str(kind) for kind in target.credentials.kinds],
+            "allow_mutating": settings.mutating,
+            "tools": list(settings.tools),
+            "auto": settings.auto,
+            "production": settings.production,
+        }
+        request = PlanRequest(
+            auto=settings.auto,
+            allow_mutating=settings.mutating,
+            tools=settings.tools,
+            account=settings.account,
+            sandbox_account=settings.sandbox_account or (DEMO_ACCOUNT if settings.demo else None),
+            calls=settings.calls,
+        )
+        tls = ssl_context(settings.ca_file, settings.client_cert) if settings.ca_file or settings.client_cert else None
+        return Order(
+            target,
+            Connection(tls, settings.proxy),
+            settings.limits,
+            request,
+            options,
+            only_plan=settings.plan_only,
+            secrets=settings.secrets(),
+        )
+
+    def _keep(self, transcript: Transcript) -> None:
+        """Save the transcript where it was asked for; workers and the report read it from there."""
+        self._transcript = transcript
+        folder = self.settings.report_dir
+        if not self.settings.keep_transcript:
+            folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="pytest-adcp-")))
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = folder / _TRANSCRIPT
+        self._digest = transcript.save(self._file)
+        if self.settings.record is not None:
+            transcript.save(self.settings.record)
+
+    # -- collection and judgement --------------------------------------------------------------------------------
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is judged."""
+        target = self._transcript.survey.url if self._transcript else "the packaged vectors"
+        profiles = ", ".join(self.settings.profiles)
+        return [f"adcp: {safe(target)} (profiles: {profiles})"]
+
+    def rules(self) -> list[Rule]:
+        """Return the rules that this run tries; one stands for all where the target could not be surveyed."""
+        modules: list[str] = []
+        if Profile.CORE in self.settings.profiles and self.evidence is not None and self.unusable is None:
+            modules += suites.CORE
+        if Profile.CLIENT in self.settings.profiles:
+            modules += suites.CLIENT
+        return list(load(module for module in modules if self.selection.takes(module)))
+
+    def entries(self, rule: Rule) -> tuple[Entry, ...]:
+        """Return what a rule is tried on."""
+        if rule.judged is Judged.VECTOR:
+            return vector_subjects.for_rule(rule, self._vectors or ())
+        assert self.evidence is not None
+        return self.evidence.entries(rule.judged)
+
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collect the packaged suites as rules x subjects."""
+        if path != SUITES:
+            return None
+        return Suites.from_parent(parent, path=path, run=self)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Count the rules before anything is deselected, to tell a partial run."""
+        self._collected = sum(isinstance(item, RuleItem) for item in items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Judge a rule item; every other item takes pytest's own way."""
+        if not isinstance(item, RuleItem):
+            return None
+        judge_item(item)
+        return True
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
+        """Name the outcomes that pytest has no word for."""
+        return status(report) if hasattr(report, "adcp") else None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather findings; a report carries its finding as a plain dict, also across xdist."""
+        found: dict[str, Any] | None = getattr(report, "adcp", None)
+        if found is None:
+            return
+        if "fault" in found:
+            self._faults += 1
+        else:
+            outcome, level = Outcome(found.pop("outcome")), Level(found.pop("level"))
+            self.findings.append(Finding(outcome=outcome, level=level, **found))
+
+    # -- conclusion ----------------------------------------------------------------------------------------------
+
+    @property
+    def unusable(self) -> Diagnosis | None:
+        """Why the target could not be surveyed; None where it could, or none was asked for."""
+        return self.evidence.transcript.survey.unusable if self.evidence is not None else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Conclude: verdict, report, exit code."""
+        if self._is_worker or exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR):
+            return
+        if self.settings.plan_only:
+            session.exitstatus = ExitCode.INCONCLUSIVE if self.unusable else ExitCode.CONFORMANT
+            return
+        if session.config.option.collectonly:
+            return
+        partial = self._partial(session)
+        judgement = conclude(self.findings, gaps=[*self._gaps(), *partial])
+        self._report = self._build_report(judgement, partial)
+        model.save(self._report, self.settings.report_dir / _REPORT)
+        session.exitstatus = exit_code(
+            judgement,
+            faults=self._faults,
+            unusable=self.unusable is not None,
+            partial=bool(partial),
+            judged=len(self.findings),
+        )
+
+    def pytest_unconfigure(self) -> None:
+        """Remove what was only kept for the run."""
+        self._cleanup.close()
+
+    def _partial(self, session: pytest.Session) -> list[str]:
+        """Return how the run was narrowed; empty where everything was judged."""
+        option = self.config.option
+        how = []
+        if option.keyword:
+            how.append(f"-k {option.keyword}")
+        if option.markexpr:
+            how.append(f"-m {option.markexpr}")
+        for name, flag in (("lf", "--lf"), ("stepwise", "--sw")):
+            if getattr(option, name, False):
+                how.append(flag)
+        if getattr(option, "deselect", None):
+            how.append("--deselect")
+        if self.selection.partial:
+            how.append("a path")
+        if self.settings.tools:
+            how.append("--adcp-tool")
+        judged = len(self.findings) + self._faults
+        if not how and session.shouldfail:
+            how.append("the run stopped at a failure")
+        if how and (judged < self._collected or self.selection.partial or self.settings.tools):
+            return [f"only a part was judged ({safe(', '.join(how))})"]
+        return []
+
+    def _gaps(self) -> list[str]:
+        """Return what keeps a run without failures from being conformant."""
+        gaps = []
+        if Profile.CORE in self.settings.profiles and self.evidence is not None:
+            survey = self.evidence.transcript.survey
+            answers = [answer for answer in self.evidence.answers if isinstance(answer, Answer)]
+            if survey.stopped:
+                gaps.append(f"the survey ended early: {survey.stopped}")
+            gaps += [f"{item.item} was not called: {item.why}" for item in survey.not_called if item.blocked]
+            if survey.unusable is None:
+                gaps += self._missing(answers)
+        if Profile.CLIENT in self.settings.profiles:
+            gaps += vector_subjects.missing(self._vectors or ())
+        return gaps
+
+    def _missing(self, answers: list[Answer]) -> list[str]:
+        if self._plan is not None and self._plan.problems:
+            return list(self._plan.problems)
+        kinds = {answer.kind for answer in answers}
+        missing = []
+        if "success" not in kinds:
+            missing.append("no AdCP task succeeded")
+        if "error" not in kinds:
+            missing.append("no AdCP task gave an error: none could be provoked")
+        return missing

@@ -1,0 +1,58 @@
+"""The demo target: the bundled reference seller, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_END_SECONDS = 5
+
+
+class DemoError(RuntimeError):
+    """The reference seller did not start."""
+
+
+@contextmanager
+def demo_seller(*arguments: str) -> Iterator[str]:
+    """Start the reference seller on a free loopback port, yield its URL, and end it.
+
+    The child ends by itself when its standard input closes, so it does not outlive a run that is killed.
+
+    Raises:
+        DemoError: it ended, or said no address, before it was ready.
+    """
+    command = [sys.executable, "-c", _BOOT, str(Path(__file__).resolve().parents[1]), "--port", "0", *arguments]
+    process = subprocess.Popen(  # noqa: S603 - our own module
+        [*command, "--until-stdin-closes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        _, found, url = line.strip().partition("listening on ")
+        if not found:
+            raise DemoError(f"the reference seller did not start (it said {line!r}, exit code {process.poll()})")
+        yield url
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+# A bare checkout has no installed package for -m to find; the first argument is the folder that holds harness/.
+_BOOT = """
+import importlib.util, sys, types
+root = sys.argv.pop(1)
+if importlib.util.find_spec("pytest_adcp") is None:
+    package = types.ModuleType("pytest_adcp"); package.__path__ = [root]; sys.modules["pytest_adcp"] = package
+import runpy
+runpy.run_module("pytest_adcp.harness.seller", run_name="__main__", alter_sys=True)
+"""

@@ -1,0 +1,164 @@
+"""Why a target cannot be surveyed: one cause, one cure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+from . import jsontext
+from .conversation import Said
+from .session import Session
+from .sse import Event
+from .target import Target
+from .text import quote, safe
+from .transcript import Diagnosis, End, Era, Exchange, Limits
+from .wire import Lane, send
+
+_NEIGHBOUR_SECONDS = 5.0
+
+_CURES = {
+    End.DNS: "check the host name in the URL",
+    End.REFUSED: "start the server, or check host and port in the URL",
+    End.TLS: "mend the certificate, or pass its authority with --adcp-ca-file",
+    End.PROXY: "check --adcp-proxy",
+    End.RESET: "look into the server's log: it closed the connection without an answer",
+    End.PROTOCOL: "check the port: what listens there does not speak HTTP/1.1",
+    End.DEADLINE: "look into the server's log: it took the request and did not answer; --adcp-request-timeout gives it longer",
+    End.HEADERS: "look at what adds so many headers to the answer",
+    End.TOO_LARGE: "look at what the endpoint sends in place of a short answer to initialize",
+    End.ENCODING: "send the answer without a content coding: the request asks for identity",
+    End.EVENTS: "send the response to initialize on the stream that answers it",
+    End.INTERRUPTED: "run it again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What was found near an endpoint that does not answer."""
+
+    working: str = ""  # a neighbouring URL that answers initialize
+    legacy_sse: bool = False  # the 2024-11-05 transport answers there
+
+
+async def look_around(lane: Lane, target: Target, limits: Limits, refused: Exchange) -> Surroundings:
+    """Try the usual slips where the endpoint answers, but not as an MCP endpoint: a trailing slash, /mcp, the old transport."""
+    status = refused.response.status if refused.response is not None else 0
+    if status not in (200, 400, 404, 405, 406, 410, 415, 426, 501):
+        return Surroundings()
+    message = Session(Era.HANDSHAKE).initialize(1)
+    for url in _neighbours(target.url):
+        sent = await send(
+            lane,
+            "POST",
+            url,
+            (*message.headers, *target.credentials.headers()),
+            message.body,
+            deadline=min(_NEIGHBOUR_SECONDS, limits.request_timeout),
+            limits=limits,
+            until=lambda event: bool(event.data),
+            secret_headers=target.credentials.secret_header_names,
+        )
+        if sent.response is not None and sent.response.status == 200 and b"protocolVersion" in sent.response.body:
+            return Surroundings(working=url)
+    sent = await send(
+        lane,
+        "GET",
+        target.url,
+        (("Accept", "text/event-stream"), *target.credentials.headers()),
+        b"",
+        deadline=min(_NEIGHBOUR_SECONDS, limits.request_timeout),
+        limits=limits,
+        until=_is_endpoint,
+        secret_headers=target.credentials.secret_header_names,
+    )
+    response = sent.response
+    legacy = response is not None and response.media_type == "text/event-stream" and b"event: endpoint" in response.body
+    return Surroundings(legacy_sse=legacy)
+
+
+def _is_endpoint(event: Event) -> bool:
+    return event.event == "endpoint"
+
+
+def _neighbours(url: str) -> list[str]:
+    parts = urlsplit(url)
+    path = parts.path
+    others = [path.rstrip("/") if path.endswith("/") and path != "/" else f"{path.rstrip('/')}/"]
+    if not path.rstrip("/").endswith("/mcp"):
+        others.append(f"{path.rstrip('/')}/mcp")
+    return [urlunsplit((parts.scheme, parts.netloc, other, parts.query, "")) for other in others if other != path]
+
+
+def diagnose(target: Target, initialize: Said, discover: Said, seen: Surroundings) -> Diagnosis:
+    """Return the one thing to say about a target that answers neither initialize nor server/discover."""
+    exchange = initialize.exchange
+    where = safe(target.display_url)
+    if exchange.end is not End.COMPLETE or exchange.response is None:
+        detail = f": {exchange.detail}" if exchange.detail else ""
+        return Diagnosis(str(exchange.end), f"{where} gave no answer to initialize{detail}", _CURES[exchange.end])
+    response = exchange.response
+    status = response.status
+    if status in (401, 403):
+        return _unauthorized(target, exchange, where)
+    if seen.working:
+        return Diagnosis(
+            "endpoint",
+            f"{where} answers HTTP {status}, and its neighbour {safe(seen.working)} answers initialize",
+            f"use --server-url={safe(seen.working)}",
+        )
+    if seen.legacy_sse:
+        return Diagnosis(
+            "legacy-sse",
+            f"{where} speaks the HTTP+SSE transport of MCP 2024-11-05, which Streamable HTTP replaced",
+            "serve Streamable HTTP (in most SDKs another transport class or `transport=\"http\"`), and use that URL",
+        )
+    if 300 <= status < 400:
+        location = response.header("location")
+        return Diagnosis(
+            "redirect",
+            f"{where} redirects (HTTP {status}) to {quote(location)}; credentials do not follow to another origin or scheme",
+            "use the URL that it leads to, if that is your server",
+        )
+    if status == 404:
+        return Diagnosis("not-found", f"{where} answers HTTP 404", "check the path of the MCP endpoint, /mcp in most servers")
+    error = initialize.reading.response.get("error") if initialize.reading.response else None
+    if error is not None:
+        return Diagnosis(
+            "refused",
+            f"{where} refuses initialize (HTTP {status}): {quote(error)}",
+            "make initialize answer a result; the offer was protocolVersion 2025-11-25 with no capabilities",
+        )
+    if initialize.reading.response is not None:
+        result = initialize.reading.response.get("result")
+        return Diagnosis(
+            "handshake",
+            f"{where} answers initialize with {quote(result)}, which has no protocolVersion string",
+            "answer initialize with protocolVersion, capabilities and serverInfo",
+        )
+    kind = quote(response.header("content-type")) if response.header("content-type") else "no content type"
+    return Diagnosis(
+        "not-mcp",
+        f"{where} answers initialize with HTTP {status}, {kind} and {_start(response.body)}: no JSON-RPC response",
+        "check that the URL is the MCP endpoint; it must answer a POST with application/json or text/event-stream",
+    )
+
+
+def _start(body: bytes) -> str:
+    return quote(jsontext.decode(body[:400]), 80) if body else "an empty body"
+
+
+def _unauthorized(target: Target, exchange: Exchange, where: str) -> Diagnosis:
+    response = exchange.response
+    status = response.status if response else 0
+    challenge = response.header("www-authenticate") if response else None
+    asks = f"; it asks for {quote(challenge)}" if challenge else "; it does not say (no WWW-Authenticate) what it wants"
+    if target.credentials.kinds:
+        kinds = " and ".join(str(kind) for kind in target.credentials.kinds)
+        return Diagnosis(
+            "credentials-refused", f"{where} refuses the credentials given ({kinds}): HTTP {status}{asks}", "check the value in the environment variable"
+        )
+    return Diagnosis(
+        "credentials-wanted",
+        f"{where} wants credentials: HTTP {status}{asks}",
+        "pass --adcp-bearer-env VAR, --adcp-header-env NAME=VAR or --adcp-basic-env VAR, or auth: in adcp.yaml",
+    )

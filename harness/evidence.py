@@ -1,0 +1,303 @@
+"""A transcript, read: the subjects of every kind that rules are tried on.
+
+Everything here is derived from the recorded bytes alone, once a run; a live server and a saved transcript give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from .calls import Expect, Purpose
+from .classify import Class, classify
+from .extraction import extract_error, extract_success
+from .patience import asked_delay
+from .reading import Reading, no_answer, read, why_no_response
+from .release import release_of
+from .rules import Judged
+from .session import STATELESS_REVISION
+from .subjects import Answer, Entry, Expectation, Gap, Handshake, Message, Reply, Result, Server, Tools
+from .tasks import catalogue
+from .transcript import Era, Exchange, Kind, Transcript
+
+UNKNOWN_TOOL_SUBJECT = "probe/unknown-tool"
+
+
+class Evidence:
+    """A transcript, read: every subject that rules of each kind are tried on."""
+
+    def __init__(self, transcript: Transcript, *, spec: str | None = None) -> None:
+        """Read a transcript; `spec` pins the AdCP release."""
+        self.transcript = transcript
+        self._spec = spec
+        self._calls = {call.subject: call for call in transcript.survey.calls}
+        self._readings: dict[int, Reading] = {e.index: read(e) for e in transcript.exchanges}
+        self.server = self._server()
+        self._entries: dict[Judged, tuple[Entry, ...]] = {}
+
+    def entries(self, kind: Judged) -> tuple[Entry, ...]:
+        """Return the subjects of a kind, and the gaps where one should have been; never empty."""
+        if kind not in self._entries:
+            self._entries[kind] = _settled(kind, tuple(self._build(kind)), self)
+        return self._entries[kind]
+
+    # -- one generator a kind -------------------------------------------------------------------------------
+
+    def _build(self, kind: Judged) -> Iterator[Entry]:
+        builders = {
+            Judged.REPLY: self._replies,
+            Judged.MESSAGE: self._messages,
+            Judged.NOTIFICATION: self._notifications,
+            Judged.HANDSHAKE: lambda: self._handshakes(Kind.INITIALIZE),
+            Judged.DISCOVERY: lambda: self._handshakes(Kind.DISCOVER),
+            Judged.TOOLS: self._tools,
+            Judged.UNKNOWN_TOOL: self._unknown_tool,
+            Judged.RESULT: self._results,
+            Judged.ANSWER: lambda: self.answers,
+            Judged.SUCCESS: lambda: self._of_class(Class.SUCCESS),
+            Judged.ERROR: lambda: self._of_class(Class.ERROR),
+            Judged.INTERIM: lambda: self._of_class(Class.INTERIM),
+            Judged.EXPECTATION: self._expectations,
+            Judged.VECTOR: lambda: (),
+        }
+        yield from builders[kind]()
+
+    def _replies(self) -> Iterator[Entry]:
+        for exchange in self.transcript.exchanges:
+            if exchange.kind in (Kind.INITIALIZED, Kind.REPLY, Kind.DELETE):
+                continue
+            label = _label(exchange)
+            if not (why := no_answer(exchange)) or self._readings[exchange.index].response is not None:
+                yield self._reply(exchange)
+            elif not exchange.retried:
+                yield Gap(label, why, blocked=True, exchange=exchange)
+
+    def _reply(self, exchange: Exchange) -> Reply:
+        reading = self._readings[exchange.index]
+        return Reply(
+            label=_label(exchange),
+            exchange=exchange,
+            server=self.server,
+            revision=self._revision(exchange),
+            sent=reading.sent,
+            documents=reading.documents,
+            document=reading.document,
+            response=reading.response,
+        )
+
+    def _messages(self) -> Iterator[Entry]:
+        for entry in self.entries(Judged.REPLY):
+            if isinstance(entry, Reply) and entry.response is not None:
+                yield Message(entry.label, entry.exchange, self.server, entry.revision, entry, entry.response)
+
+    def _notifications(self) -> Iterator[Entry]:
+        for exchange in self.transcript.exchanges:
+            if exchange.kind is Kind.INITIALIZED:
+                if why := no_answer(exchange):
+                    yield Gap(_label(exchange), why, blocked=True, exchange=exchange)
+                else:
+                    yield self._reply(exchange)
+
+    def _handshakes(self, kind: Kind) -> Iterator[Entry]:
+        for exchange in self.transcript.exchanges:
+            response = self._readings[exchange.index].response
+            result = response.get("result") if response else None
+            if exchange.kind is kind and isinstance(result, Mapping):
+                yield Handshake(_label(exchange), exchange, self.server, self._revision(exchange), result)
+
+    def _tools(self) -> Iterator[Entry]:
+        pages = [e for e in self.transcript.exchanges if e.kind is Kind.LIST]
+        if any(self._list_page(page) is not None for page in pages):
+            yield Tools("tools/list", pages[-1], self.server, self._revision(pages[-1]), self.server.tools)
+
+    def _unknown_tool(self) -> Iterator[Entry]:
+        for exchange in self.transcript.exchanges:
+            if exchange.subject == UNKNOWN_TOOL_SUBJECT and not exchange.retried:
+                entry = self._reply(exchange)
+                if entry.response is None:
+                    yield Gap(entry.label, why_no_response(exchange), blocked=True, exchange=exchange)
+                else:
+                    yield Message(entry.label, exchange, self.server, entry.revision, entry, entry.response)
+
+    def _results(self) -> Iterator[Entry]:
+        for exchange in self.transcript.exchanges:
+            if exchange.kind not in (Kind.CALL, Kind.POLL, Kind.PROBE):
+                continue
+            reading = self._readings[exchange.index]
+            result = reading.response.get("result") if reading.response else None
+            if isinstance(result, Mapping):
+                yield Result(_label(exchange), exchange, self.server, self._revision(exchange), result)
+            elif exchange.kind is Kind.CALL and not exchange.retried:
+                why = no_answer(exchange) or (why_no_response(exchange) if not reading.response else "")
+                if why:
+                    yield Gap(_label(exchange), why, blocked=True, exchange=exchange)
+
+    @cached_property
+    def answers(self) -> tuple[Entry, ...]:
+        """What AdCP tasks gave, and a gap for each call that gave no verdict."""
+        return tuple(self._answers())
+
+    def _answers(self) -> Iterator[Entry]:
+        for exchange in self.transcript.exchanges:
+            call = self._calls.get(exchange.subject)
+            task = catalogue().get(call.tool) if call else None
+            if exchange.kind not in (Kind.CALL, Kind.POLL) or call is None or task is None:
+                continue
+            reading = self._readings[exchange.index]
+            plea = asked_delay(exchange, reading.response) is not None
+            why = "the server asked for patience to the end (RATE_LIMITED)" if plea else no_answer(exchange)
+            if not why and not (reading.response and _has_answer(reading.response)):
+                why = why_no_response(exchange)
+            if why and not exchange.retried:
+                yield Gap(exchange.subject, why, blocked=True, exchange=exchange)
+            if reading.response is None or reading.document is None or (why and not plea):
+                continue
+            label = f"{exchange.subject}@{exchange.attempt}" if plea else exchange.subject
+            response = reading.response
+            result = response.get("result")
+            tool_result = result if isinstance(result, Mapping) else None
+            extraction = extract_success(tool_result or {}, limit=self.transcript.survey.limits.client_limit)
+            failure = extract_error(tool_result if tool_result is not None else response)
+            kind = classify(task, tool_result, response, extraction)
+            if kind is Class.UNSUPPORTED:
+                yield Gap(label, "the test controller does not know the scenario", blocked=False, exchange=exchange)
+                continue
+            yield Answer(
+                label=label,
+                exchange=exchange,
+                server=self.server,
+                revision=self._revision(exchange),
+                call=call,
+                task=task,
+                message=response,
+                result=tool_result,
+                extraction=extraction,
+                failure=failure,
+                kind=kind,
+                document=reading.document,
+                client_limit=self.transcript.survey.limits.client_limit,
+            )
+
+    def _of_class(self, kind: Class) -> Iterator[Entry]:
+        for entry in self.answers:
+            if isinstance(entry, Answer) and entry.kind is kind:
+                yield entry
+
+    def _expectations(self) -> Iterator[Entry]:
+        answers = {answer.exchange.index: answer for answer in self.answers if isinstance(answer, Answer)}
+        outcomes = {e.subject: e for e in self.transcript.exchanges if e.kind is Kind.CALL and not e.retried}
+        for call in self.transcript.survey.calls:
+            if call.purpose is not Purpose.CONFIGURED or call.expect is Expect.ANY:
+                continue
+            exchange = outcomes.get(call.subject)
+            answer = answers.get(exchange.index) if exchange else None
+            if exchange is None or answer is None:
+                yield Gap(call.subject, "the call gave no answer to compare", blocked=True, exchange=exchange)
+            else:
+                yield Expectation(call.subject, exchange, self.server, answer.revision, call, answer)
+
+    # -- what the server says about itself --------------------------------------------------------------------
+
+    def _revision(self, exchange: Exchange) -> str | None:
+        if exchange.era is Era.STATELESS:
+            return STATELESS_REVISION
+        return self.server.revision if exchange.era is Era.HANDSHAKE else None
+
+    def _list_page(self, exchange: Exchange) -> list[Any] | None:
+        response = self._readings[exchange.index].response
+        result = response.get("result") if response else None
+        tools = result.get("tools") if isinstance(result, Mapping) else None
+        return tools if isinstance(tools, list) else None
+
+    def _server(self) -> Server:
+        initialize: Mapping[str, Any] = {}
+        info: Any = None
+        tools: list[Mapping[str, Any]] = []
+        era: Era | None = None
+        for exchange in self.transcript.exchanges:
+            response = self._readings[exchange.index].response
+            result = response.get("result") if response else None
+            if exchange.kind is Kind.INITIALIZE and isinstance(result, Mapping):
+                initialize, info = result, result.get("serverInfo")
+            elif exchange.kind is Kind.DISCOVER and isinstance(result, Mapping) and info is None:
+                meta = result.get("_meta")
+                info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, Mapping) else None
+            elif exchange.kind is Kind.LIST:
+                era = exchange.era
+                tools.extend(tool for tool in self._list_page(exchange) or () if isinstance(tool, Mapping))
+        revision = initialize.get("protocolVersion")
+        release, source = self._release()
+        info = info if isinstance(info, Mapping) else {}
+        return Server(
+            name=str(info.get("name", "")),
+            version=str(info.get("version", "")),
+            revision=revision if isinstance(revision, str) else None,
+            era=era,
+            release=release,
+            release_source=source,
+            tools=tuple(tools),
+            initialize=initialize,
+        )
+
+    def _release(self) -> tuple[str | None, str]:
+        if self._spec:
+            return self._spec, "--adcp-spec"
+        for exchange in self.transcript.exchanges:
+            call = self._calls.get(exchange.subject)
+            if call is None or call.tool != "get_adcp_capabilities":
+                continue
+            response = self._readings[exchange.index].response
+            result = response.get("result") if response else None
+            if isinstance(result, Mapping):
+                data = extract_success(result, limit=self.transcript.survey.limits.client_limit).data
+                if data is not None:
+                    return release_of(data)
+        return None, ""
+
+
+def _has_answer(response: Mapping[str, Any]) -> bool:
+    return isinstance(response.get("result"), Mapping) or "error" in response
+
+
+def _label(exchange: Exchange) -> str:
+    return f"{exchange.subject}@{exchange.attempt}" if exchange.retried else exchange.subject
+
+
+_NOTHING = {
+    Judged.REPLY: "nothing was sent",
+    Judged.MESSAGE: "no JSON-RPC response came",
+    Judged.NOTIFICATION: "no notification was sent: the server is not in the handshake era",
+    Judged.HANDSHAKE: "the server does not answer initialize",
+    Judged.DISCOVERY: "the server does not answer server/discover: it is not in the stateless era",
+    Judged.TOOLS: "tools/list gave no list",
+    Judged.UNKNOWN_TOOL: "no unknown tool was called",
+    Judged.RESULT: "no tool result came",
+    Judged.ANSWER: "no AdCP task was called",
+    Judged.INTERIM: "no answer was submitted, working, input-required or auth-required",
+    Judged.EXPECTATION: "no configured call says what it expects",
+    Judged.VECTOR: "no vector was given",
+}
+_OPTIONAL = {Judged.NOTIFICATION, Judged.DISCOVERY, Judged.INTERIM, Judged.EXPECTATION}
+
+
+def _settled(kind: Judged, entries: tuple[Entry, ...], evidence: Evidence) -> tuple[Entry, ...]:
+    """Make sure that a rule has something to say: one gap instead of nothing, and one instead of only blocked ones."""
+    if entries and not all(isinstance(entry, Gap) and entry.blocked for entry in entries):
+        return entries
+    if entries:
+        reasons = list(dict.fromkeys(entry.why for entry in entries if isinstance(entry, Gap)))
+        return (Gap("-", "; ".join(reasons[:3]), blocked=True, exchange=entries[0].exchange),)
+    if kind in (Judged.SUCCESS, Judged.ERROR):
+        return (_none_of(kind, evidence),)
+    return (Gap("-", _NOTHING[kind], blocked=kind not in _OPTIONAL),)
+
+
+def _none_of(kind: Judged, evidence: Evidence) -> Gap:
+    dead = [entry for entry in evidence.answers if isinstance(entry, Gap) and entry.blocked]
+    if not evidence.answers:
+        return Gap("-", "no AdCP task was called", blocked=True)
+    if dead:
+        return Gap("-", dead[0].why, blocked=True, exchange=dead[0].exchange)
+    why = "every good request was refused" if kind is Judged.SUCCESS else "every bad request was accepted"
+    return Gap("-", why, blocked=True)

@@ -1,0 +1,199 @@
+"""Rules x subjects as pytest items.
+
+Ordinary test functions would be at the mercy of the user's ini files and fixtures and cost three times as much, so the
+suites are collected with a Collector and an Item of our own. A rule stays a plain function.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from .rules import Level, Rule
+from .subjects import Entry
+from .verdict import Finding, Outcome, judge
+
+if TYPE_CHECKING:
+    from .conformance import Conformance
+
+_LETTERS = {
+    Outcome.PASSED: (".", {"green": True}),
+    Outcome.FAILED: ("F", {"red": True}),
+    Outcome.ADVISORY: ("a", {"yellow": True}),
+    Outcome.NOT_APPLICABLE: ("-", {}),
+    Outcome.BLOCKED: ("b", {"yellow": True}),
+}
+# How pytest's own machinery (JUnit, --lf, -x, exit codes of other plugins) sees each outcome.
+_PYTEST = {
+    Outcome.PASSED: "passed",
+    Outcome.FAILED: "failed",
+    Outcome.ADVISORY: "passed",
+    Outcome.NOT_APPLICABLE: "skipped",
+    Outcome.BLOCKED: "skipped",
+}
+
+
+class Suites(pytest.Collector):
+    """All selected rules, by family."""
+
+    run: Conformance
+
+    @classmethod
+    def from_parent(cls, parent: pytest.Collector, *, path: Path, run: Conformance) -> Self:  # type: ignore[override]
+        """Make the root collector; its node ids start with the family, wherever the package is installed."""
+        node: Self = super().from_parent(parent, path=path, name="adcp", nodeid="adcp")
+        node.run = run
+        return node
+
+    def collect(self) -> Iterator[pytest.Collector | pytest.Item]:
+        """Yield a collector for each family, in the order of the suites, or the one reason why there is none."""
+        if self.run.unusable is not None:
+            yield Reachable.from_parent(self, name="reachable", nodeid="survey::reachable", path=self.path)
+        families: dict[str, list[Rule]] = {}
+        for rule in self.run.rules():
+            families.setdefault(rule.family, []).append(rule)
+        for family, rules in families.items():
+            yield Family.of(self, family, rules)
+
+
+class Family(pytest.Collector):
+    """The rules of one family."""
+
+    rules: list[Rule]
+    run: Conformance
+
+    @classmethod
+    def of(cls, parent: Suites, name: str, rules: list[Rule]) -> Self:
+        """Make the collector of a family."""
+        node: Self = cls.from_parent(parent, name=name, nodeid=name, path=parent.path)
+        node.rules = rules
+        node.run = parent.run
+        return node
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each rule and subject; a rule without a subject still is one."""
+        for rule in self.rules:
+            for entry in self.run.entries(rule):
+                item = RuleItem.of(self, rule, entry)
+                if self.run.selection.takes_node(item.nodeid):
+                    yield item
+
+
+class Reachable(pytest.Item):
+    """The only item of a run whose target could not be surveyed: it carries the diagnosis."""
+
+    def runtest(self) -> None:
+        """Fail with the diagnosis."""
+        parent = self.parent
+        assert isinstance(parent, Suites)
+        assert parent.run.unusable is not None
+        pytest.fail(f"{parent.run.unusable.message}\n{parent.run.unusable.cure}", pytrace=False)
+
+
+class RuleItem(pytest.Item):
+    """One rule on one subject."""
+
+    rule: Rule
+    entry: Entry
+    strict: bool
+
+    @classmethod
+    def of(cls, parent: Family, rule: Rule, entry: Entry) -> Self:
+        """Make the item; the node id is given, since one made of the parts would not be found again by --lf."""
+        name = f"{rule.short}[{entry.label}]"
+        node: Self = cls.from_parent(parent, name=name, nodeid=f"{parent.nodeid}::{name}", path=parent.path)
+        node.rule, node.entry, node.strict = rule, entry, parent.run.settings.strict
+        node.add_marker(pytest.mark.adcp_must if rule.level is Level.MUST else pytest.mark.adcp_should)
+        node.add_marker(pytest.mark.adcp_family(rule.family))
+        node.extra_keyword_matches.update((rule.id, rule.family))
+        return node
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return where the item stands; the name is the rule's full id."""
+        return self.path, None, f"{self.rule.id}[{self.entry.label}]"
+
+    def runtest(self) -> None:
+        """Judge the item (pytest requires the method; conformance.py's protocol calls judge_item instead)."""
+        judge(self.rule, self.entry, strict=self.strict)
+
+
+def judge_item(item: RuleItem) -> None:
+    """Judge one item and report it the way pytest's own protocol does."""
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    start = time.time()
+    finding: Finding | None = None
+    longrepr: Any = None
+    blocked = False
+    try:
+        finding = judge(item.rule, item.entry, strict=item.strict)
+    except Exception:
+        # Not the target's fault: show where the rule broke, from its own frame on.
+        info = pytest.ExceptionInfo.from_current()
+        info.traceback = info.traceback.cut(path=item.rule.function.__code__.co_filename)
+        longrepr = info.getrepr(style="long", tbfilter=False)
+    outcome = "failed"
+    if finding is not None:
+        item.user_properties.extend(_properties(finding))
+        # A blocked MUST is no pass: a failed set-up is what every reader of JUnit shows as "could not be tested".
+        blocked = finding.outcome is Outcome.BLOCKED and finding.level is Level.MUST
+        outcome = "failed" if blocked else _PYTEST[finding.outcome]
+        if outcome == "failed":
+            longrepr = f"blocked: {finding.message}" if blocked else _text(finding)
+        elif outcome == "skipped":
+            longrepr = (str(item.path), 0, f"{finding.outcome}: {finding.message}")
+    stop = time.time()
+    for when in ("setup" if blocked else "call", "teardown"):
+        called = when != "teardown"
+        report = pytest.TestReport(
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords={item.name: 1},
+            outcome=outcome if called else "passed",  # type: ignore[arg-type]
+            longrepr=longrepr if called else None,
+            when=when,  # type: ignore[arg-type]
+            duration=stop - start if called else 0.0,
+            start=start,
+            stop=stop,
+            user_properties=item.user_properties,
+        )
+        if called:
+            report.adcp = asdict(finding) if finding else {"fault": item.nodeid}
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]]:
+    """Return category, letter and word for a judged item."""
+    finding: dict[str, Any] = report.adcp
+    if "fault" in finding:
+        return "error", "E", ("HARNESS FAULT", {"red": True})
+    outcome = Outcome(finding["outcome"])
+    letter, markup = _LETTERS[outcome]
+    return str(outcome), letter, (str(outcome).upper(), markup)
+
+
+def _properties(finding: Finding) -> list[tuple[str, object]]:
+    return [
+        ("rule", finding.rule),
+        ("level", str(finding.level)),
+        ("outcome", str(finding.outcome)),
+        ("subject", finding.subject),
+        ("source", finding.source),
+    ]
+
+
+def _text(finding: Finding) -> str:
+    lines = [f"{finding.rule} ({finding.level}) on {finding.subject}: {finding.message}"]
+    lines += [f"  expected: {finding.expected}", f"  received: {finding.received}"]
+    if finding.pointer is not None:
+        lines.append(f"  at:       {finding.pointer}")
+    lines += [f"  fix:      {finding.fix}", f"  spec:     {finding.source}"]
+    if finding.curl:
+        lines.append(f"  request:  {finding.curl}")
+    return "\n".join(lines)

@@ -1,0 +1,114 @@
+"""Records exchanges as they happen: redacted, in plan order, and counted against what a survey may cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from .redact import Redactor
+from .transcript import End, Era, Exchange, Kind, Limits
+from .wire import Sent
+
+SAME_FAILURES = 5  # equal failures in a row, where calls had passed, end the survey
+_BUDGET_ANSWERS = 8  # bytes of a whole survey, counted in answers of the largest size
+
+Place = tuple[int, int, int]  # phase, position in the phase, try: the order of a transcript
+
+
+class Recorder:
+    """The exchanges of one survey."""
+
+    def __init__(self, limits: Limits, redactor: Redactor, trace: Callable[[Exchange], None]) -> None:
+        """Make an empty record; `trace` is told of every exchange as it ends."""
+        self._limits = limits
+        self._trace = trace
+        self._exchanges: dict[Place, Exchange] = {}
+        self._received = 0
+        self._failures: list[str] = []
+        self._call_passed = False
+        self._epoch = time.monotonic()
+        self.redactor = redactor
+        self.stopped = ""
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the survey began."""
+        return time.monotonic() - self._epoch
+
+    def stop(self, reason: str) -> None:
+        """Note why the survey ends early; the first reason is the root cause."""
+        self.stopped = self.stopped or reason
+
+    def add(
+        self, place: Place, sent: Sent, *, kind: Kind, subject: str, era: Era | None, started: float, attempt: int = 1
+    ) -> Exchange:
+        """Record one exchange."""
+        request = replace(
+            sent.request,
+            url=self.redactor.text(sent.request.url),
+            headers=self.redactor.headers(sent.request.headers),
+            body=self.redactor.data(sent.request.body),
+        )
+        response = sent.response
+        if response is not None:
+            response = replace(
+                response, headers=self.redactor.headers(response.headers), body=self.redactor.data(response.body)
+            )
+            self._received += response.received
+        exchange = Exchange(
+            index=len(self._exchanges),
+            subject=subject,
+            kind=kind,
+            request=request,
+            response=response,
+            end=sent.end,
+            detail=self.redactor.text(sent.detail),
+            era=era,
+            attempt=attempt,
+            redirects=tuple(self.redactor.text(url) for url in sent.redirects),
+            started=round(started, 6),
+            seconds=round(sent.seconds, 6),
+            first_byte=_rounded(sent.first_byte),
+            answered=_rounded(sent.answered),
+        )
+        self._exchanges[place] = exchange
+        self._watch(exchange)
+        self._trace(exchange)
+        return exchange
+
+    def mark_retried(self, place: Place) -> None:
+        """Say that a later exchange repeats this one."""
+        self._exchanges[place] = replace(self._exchanges[place], retried=True)
+
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Return everything recorded, in plan order."""
+        ordered = (self._exchanges[place] for place in sorted(self._exchanges))
+        return tuple(replace(exchange, index=index) for index, exchange in enumerate(ordered))
+
+    def _watch(self, exchange: Exchange) -> None:
+        budget = _BUDGET_ANSWERS * self._limits.max_response_bytes
+        if self._received > budget:
+            self.stop(f"the server has sent more than {budget} bytes, which is all that one survey reads")
+        failure = _failure(exchange)
+        if failure is None:
+            self._failures.clear()
+            self._call_passed = self._call_passed or exchange.kind is Kind.CALL
+            return
+        if not self._call_passed:
+            return
+        if self._failures and self._failures[-1] != failure:
+            self._failures.clear()
+        self._failures.append(failure)
+        if len(self._failures) >= SAME_FAILURES:
+            self.stop(f"{SAME_FAILURES} exchanges in a row ended the same way, where calls had passed before: {failure}")
+
+
+def _failure(exchange: Exchange) -> str | None:
+    if exchange.end is not End.COMPLETE:
+        return str(exchange.end)
+    return "HTTP 401" if exchange.response is not None and exchange.response.status == 401 else None
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)

@@ -1,0 +1,194 @@
+"""What a rule is: one requirement, one function, one stable id.
+
+A rule is a plain function whose single parameter names what it judges (see Judged). It reads its subject and returns
+None where the requirement holds. Where it does not, it raises Broken; where the subject gives nothing to judge, it
+raises NotApplicable. An assert that fails counts as Broken too; any other exception is a fault of the harness.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from types import ModuleType
+from typing import Any, TypeVar
+
+from .release import numbers
+
+
+class Level(StrEnum):
+    """How strongly the source speaks."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class Profile(StrEnum):
+    """A set of rule families that is judged together."""
+
+    CORE = "core"
+    CLIENT = "client"
+
+
+class Judged(StrEnum):
+    """What a rule may be tried on: the closed set of parameter names. harness/subjects.py builds them."""
+
+    REPLY = "reply"  # what came back to one JSON-RPC request
+    MESSAGE = "message"  # the JSON-RPC response inside a reply
+    NOTIFICATION = "notification"  # what came back to a notification
+    HANDSHAKE = "handshake"  # the initialize result
+    DISCOVERY = "discovery"  # the server/discover result
+    TOOLS = "tools"  # the whole tools/list
+    UNKNOWN_TOOL = "unknown_tool"  # what came back to a call of a tool that does not exist
+    RESULT = "result"  # any tool result
+    ANSWER = "answer"  # any tool result or JSON-RPC error that an AdCP task gave
+    SUCCESS = "success"  # an answer that carries the task's data
+    ERROR = "error"  # an answer that says the task failed
+    INTERIM = "interim"  # submitted, working, input-required, auth-required
+    EXPECTATION = "expectation"  # a configured call and what the user says it must give
+    VECTOR = "vector"  # one test vector and what a client library made of it
+
+
+class Broken(Exception):  # noqa: N818 - it is a verdict, not an error of ours
+    """The requirement does not hold.
+
+    Args:
+        expected: what should have come, in words.
+        received: what came, quoted, escaped and cut (harness.text.quote).
+        at: JSON pointer into the JSON-RPC message.
+        because: the sentence that says what it means for a client; it opens the message.
+        fix: the change that cures it, where it is more precise than the rule's own.
+        lenient: why this is an advisory although the rule is a MUST (specifications disagree).
+    """
+
+    def __init__(
+        self,
+        expected: str,
+        received: str,
+        *,
+        at: str | None = None,
+        because: str = "",
+        fix: str = "",
+        lenient: str = "",
+    ) -> None:
+        super().__init__(because or f"expected {expected}, received {received}")
+        self.expected = expected
+        self.received = received
+        self.at = at
+        self.because = because
+        self.fix = fix
+        self.lenient = lenient
+
+
+class NotApplicable(Exception):  # noqa: N818
+    """This subject gives the rule nothing to judge; the argument says why."""
+
+
+class Blocked(Exception):  # noqa: N818
+    """This subject should have been judged and could not be; the argument says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One requirement and the function that judges it."""
+
+    id: str
+    level: Level
+    judged: Judged
+    source: str
+    requirement: str
+    fix: str
+    function: Callable[[Any], None]
+    since: str | None = None  # AdCP release from which it holds
+    advisory_since: str | None = None  # AdCP release from which it is a SHOULD
+    revisions: frozenset[str] | None = None  # MCP revisions that it belongs to; None: all
+
+    @property
+    def family(self) -> str:
+        """`mcp.result` of `mcp.result.content`."""
+        return self.id.rpartition(".")[0]
+
+    @property
+    def short(self) -> str:
+        """`content` of `mcp.result.content`."""
+        return self.id.rpartition(".")[2]
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that selects it."""
+        return Profile.CLIENT if self.id.startswith("client.") else Profile.CORE
+
+    def level_for(self, release: str | None) -> Level | None:
+        """Return how strongly the rule speaks at an AdCP release; None where it does not speak yet."""
+        if self.since is None or numbers(release) >= numbers(self.since):
+            return self.level
+        if self.advisory_since is not None and numbers(release) >= numbers(self.advisory_since):
+            return Level.SHOULD
+        return None
+
+
+Judge = TypeVar("Judge", bound=Callable[[Any], None])
+
+
+def rule(
+    id: str,  # noqa: A002 - the word everybody uses
+    *,
+    level: Level,
+    source: str,
+    since: str | None = None,
+    advisory_since: str | None = None,
+    revisions: Iterable[str] | None = None,
+) -> Callable[[Judge], Judge]:
+    """Make a function a rule.
+
+    Its docstring's first paragraph is the requirement, the second tells a seller what to change.
+
+    Raises:
+        TypeError: the parameter is none of Judged, or the docstring lacks one of its two parts.
+    """
+
+    def decorate(function: Judge) -> Judge:
+        parameters = list(inspect.signature(function).parameters)
+        if len(parameters) != 1 or parameters[0] not in set(Judged):
+            raise TypeError(f"{id}: a rule takes one parameter out of {', '.join(Judged)}, not {parameters}")
+        requirement, _, fix = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
+        if not requirement or not fix:
+            raise TypeError(f"{id}: the docstring holds the requirement and, in a second paragraph, the fix")
+        function.adcp_rule = Rule(  # type: ignore[attr-defined]
+            id=id,
+            level=level,
+            judged=Judged(parameters[0]),
+            source=source,
+            requirement=" ".join(requirement.split()),
+            fix=" ".join(fix.split()),
+            function=function,
+            since=since,
+            advisory_since=advisory_since,
+            revisions=frozenset(revisions) if revisions is not None else None,
+        )
+        return function
+
+    return decorate
+
+
+def rules_of(module: ModuleType) -> list[Rule]:
+    """Return the rules that a module defines, in the order of its text."""
+    found = [member.adcp_rule for member in vars(module).values() if hasattr(member, "adcp_rule")]
+    return [rule for rule in found if rule.function.__module__ == module.__name__]
+
+
+def load(modules: Iterable[str]) -> tuple[Rule, ...]:
+    """Import suites by name and return their rules.
+
+    Raises:
+        ValueError: two rules share an id.
+    """
+    rules = [rule for name in modules for rule in rules_of(importlib.import_module(name))]
+    seen: dict[str, Rule] = {}
+    for item in rules:
+        if item.id in seen:
+            raise ValueError(f"two rules are called {item.id}: {seen[item.id].function} and {item.function}")
+        seen[item.id] = item
+    return tuple(rules)

@@ -1,0 +1,120 @@
+"""`python -m pytest_adcp.harness.seller`: serve the reference seller until told to end."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+
+from .faults import UnknownFaultError, faults
+from .options import Answers, Eras, Release, SellerOptions
+from .server import serve
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.list_faults:
+        sys.stdout.write(_fault_list())
+        return 0
+    bearer = None
+    if arguments.bearer_env is not None:
+        bearer = os.environ.get(arguments.bearer_env)
+        if not bearer:
+            parser.error(f"--bearer-env: the environment variable {arguments.bearer_env} is not set or empty")
+    options = SellerOptions(
+        fault=arguments.fault,
+        release=arguments.version,
+        answers=arguments.answers,
+        sessions=arguments.sessions,
+        eras=arguments.era,
+        latency=arguments.latency,
+        host=arguments.host,
+        port=arguments.port,
+        bearer=bearer,
+    )
+    try:
+        asyncio.run(_serve(options, until_stdin_closes=arguments.until_stdin_closes))
+    except UnknownFaultError as error:
+        parser.error(f"--fault: {error}")
+    except OSError as error:
+        parser.exit(1, f"{parser.prog}: cannot listen on {options.host}:{options.port}: {error.strerror}\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pytest_adcp.harness.seller",
+        description="A conforming AdCP seller over MCP Streamable HTTP, or one with a named fault.",
+    )
+    add = parser.add_argument
+    add("--port", type=int, default=8765, help="0 picks a free one (default %(default)s)")
+    add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    add("--fault", metavar="NAME", help="what to do wrong; see --list-faults")
+    add("--list-faults", action="store_true", help="print every fault and the rules it breaks, and end")
+    add(
+        "--version",
+        type=Release,
+        choices=tuple(Release),
+        default=Release.V3_1,
+        help="AdCP release (default %(default)s)",
+    )
+    add("--answers", type=Answers, choices=tuple(Answers), default=Answers.JSON, help="(default %(default)s)")
+    add("--sessions", action=argparse.BooleanOptionalAction, default=True, help="hand out MCP session ids")
+    add(
+        "--era",
+        type=Eras,
+        choices=tuple(Eras),
+        default=Eras.BOTH,
+        help="MCP lifecycles (default %(default)s)",
+    )
+    add("--latency", type=float, default=0.0, metavar="SECONDS", help="wait before each POST")
+    add("--bearer-env", metavar="VAR", help="environment variable with a token that every request must carry")
+    add("--until-stdin-closes", action="store_true", help="end with the parent process")
+    return parser
+
+
+def _fault_list() -> str:
+    lines = []
+    for fault in faults().values():
+        lines.append(f"{fault.name}: {fault.says}")
+        lines += [f"    failed    {rule}" for rule in sorted(fault.fails)]
+        lines += [f"    advisory  {rule}" for rule in sorted(fault.advises)]
+    return "\n".join(lines) + "\n"
+
+
+async def _serve(options: SellerOptions, *, until_stdin_closes: bool) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, stop.set)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    if until_stdin_closes:
+        _watch_stdin(loop, stop)
+    async with serve(options) as url:
+        sys.stdout.write(f"listening on {url}\n")
+        sys.stdout.flush()
+        await stop.wait()
+
+
+def _watch_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    def wait() -> None:
+        # Not sys.stdin.buffer: its lock, held here, would abort the interpreter as it ends.
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            loop.call_soon_threadsafe(stop.set)
+
+    # A thread, since pipes cannot be polled everywhere; a daemon, since it may never come back.
+    threading.Thread(target=wait, daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

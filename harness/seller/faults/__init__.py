@@ -1,0 +1,32 @@
+"""Named faults, each of which changes one thing about the conforming seller."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from .model import Fault, UnknownFaultError
+
+__all__ = ["Fault", "UnknownFaultError", "fault_named", "faults"]
+
+
+@functools.cache
+def faults() -> Mapping[str, Fault]:
+    """Return every fault by its name."""
+    return MappingProxyType({})
+
+
+def fault_named(name: str) -> Fault:
+    """Return one fault.
+
+    Raises:
+        UnknownFaultError: there is none of that name.
+    """
+    try:
+        return faults()[name]
+    except KeyError:
+        near = difflib.get_close_matches(name, faults())
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise UnknownFaultError(f"there is no fault {name!r}{hint}") from None

@@ -1,0 +1,71 @@
+"""What a fault is, and the hooks that most of them are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_adcp.harness.seller.exchange import Exchange, Hooks, ToolCall
+from pytest_adcp.harness.seller.rpc import Json
+
+
+class UnknownFaultError(LookupError):
+    """There is no fault of that name; the text names the nearest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that a seller does wrong, and the rules that have to say so: no fewer and no more."""
+
+    name: str
+    says: str
+    hooks: Hooks
+    fails: frozenset[str] = frozenset()  # ids of MUST rules
+    advises: frozenset[str] = frozenset()  # ids of SHOULD rules
+    blocks: bool = False  # no verdict comes of it: transport faults, and sellers that refuse or accept everything
+    needs: Mapping[str, Any] = field(default_factory=dict)  # members of SellerOptions
+    calls: tuple[Mapping[str, Any], ...] = ()  # calls of adcp.yaml without which the rules have no subject
+
+
+def rules(*ids: str) -> frozenset[str]:
+    """Return a set of rule ids."""
+    return frozenset(ids)
+
+
+def on_success(edit: Callable[[Json], Json]) -> Hooks:
+    """Change the results of tasks that succeed."""
+
+    def hook(call: ToolCall, result: Json) -> Json:
+        return edit(result) if call.ordinal and not result["isError"] else result
+
+    return Hooks(result=hook)
+
+
+def on_failure(edit: Callable[[Json], Json]) -> Hooks:
+    """Change the results of tasks that fail."""
+
+    def hook(call: ToolCall, result: Json) -> Json:
+        return edit(result) if call.ordinal and result["isError"] else result
+
+    return Hooks(result=hook)
+
+
+def on_call(edit: Callable[[Json], Json | bytes]) -> Hooks:
+    """Change the JSON-RPC responses to calls of tasks."""
+
+    def hook(exchange: Exchange, message: Json, _: int) -> Json | bytes:
+        return edit(message) if exchange.ordinal else message
+
+    return Hooks(message=hook)
+
+
+def on_method(method: str, edit: Callable[[Json], Json]) -> Hooks:
+    """Change the results of a JSON-RPC method."""
+
+    def hook(exchange: Exchange, message: Json, _: int) -> Json:
+        if exchange.method != method or "result" not in message:
+            return message
+        return {**message, "result": edit(message["result"])}
+
+    return Hooks(message=hook)

@@ -1,0 +1,104 @@
+"""MCP over Streamable HTTP from the client's side: the initialize handshake and the stateless 2026-07-28 lifecycle.
+
+A Session only makes messages and headers and reads what the server answered; wire.py sends them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import __version__
+from .transcript import Era
+
+HANDSHAKE_REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+OFFERED = HANDSHAKE_REVISIONS[-1]
+STATELESS_REVISION = "2026-07-28"
+OLD_REVISION = "2024-11-05"  # before Streamable HTTP; servers that answer it are tried all the same
+CLIENT = {"name": "pytest-adcp", "version": __version__}
+USER_AGENT = f"pytest-adcp/{__version__}"
+_META = "io.modelcontextprotocol"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One JSON-RPC message, ready to be POSTed."""
+
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Session:
+    """The state of a conversation: which era it is in, and in the handshake era its revision and session id."""
+
+    era: Era
+    revision: str = OFFERED
+    session_id: str | None = None
+
+    def initialize(self, request_id: str | int) -> Outgoing:
+        """Return the first message of the handshake era. It carries no version header: nothing is agreed yet."""
+        params = {"protocolVersion": OFFERED, "capabilities": {}, "clientInfo": CLIENT}
+        return _outgoing({"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}, ())
+
+    def initialized(self) -> Outgoing:
+        """Return the notification that ends the handshake."""
+        return _outgoing({"jsonrpc": "2.0", "method": "notifications/initialized"}, self._headers())
+
+    def request(self, request_id: str | int, method: str, params: Mapping[str, Any] | None = None) -> Outgoing:
+        """Return a request in the form of the session's era."""
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        if self.era is Era.HANDSHAKE:
+            if params:
+                message["params"] = dict(params)
+            return _outgoing(message, self._headers())
+        message["params"] = {**(params or {}), "_meta": self._meta()}
+        headers = [("MCP-Protocol-Version", STATELESS_REVISION), ("Mcp-Method", method)]
+        name = (params or {}).get("name")
+        if isinstance(name, str):
+            headers.append(("Mcp-Name", _header_value(name)))
+        return _outgoing(message, tuple(headers))
+
+    def closing(self) -> tuple[tuple[str, str], ...]:
+        """Return the headers of the DELETE that ends a session."""
+        return self._headers()
+
+    def _headers(self) -> tuple[tuple[str, str], ...]:
+        headers = [("MCP-Protocol-Version", self.revision)]
+        if self.session_id is not None:
+            headers.append(("Mcp-Session-Id", self.session_id))
+        return tuple(headers)
+
+    def _meta(self) -> dict[str, Any]:
+        return {
+            f"{_META}/protocolVersion": STATELESS_REVISION,
+            f"{_META}/clientCapabilities": {},
+            f"{_META}/clientInfo": CLIENT,
+        }
+
+
+def speaks(revision: Any) -> str | None:
+    """Return the revision to go on with after an initialize result.
+
+    A revision that exists is spoken as answered. One that does not is a finding; the survey goes on as if the offer
+    had been accepted, so that the rest can be judged.
+    """
+    if not isinstance(revision, str):
+        return None
+    return revision if revision in (*HANDSHAKE_REVISIONS, OLD_REVISION) else OFFERED
+
+
+def _outgoing(message: Mapping[str, Any], headers: tuple[tuple[str, str], ...]) -> Outgoing:
+    base = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
+    return Outgoing((*base, *headers), json.dumps(message, ensure_ascii=True).encode("ascii"))
+
+
+def _header_value(name: str) -> str:
+    # Names that a header cannot hold as they are go encoded (2026-07-28, standard headers).
+    plain = name.isascii() and name.isprintable() and name == name.strip() and not name.startswith("=?")
+    if plain:
+        return name
+    return f"=?base64?{base64.b64encode(name.encode('utf-8', 'replace')).decode('ascii')}?="

@@ -1,0 +1,337 @@
+"""The settings of a conformance run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+from urllib import request
+
+import pytest
+
+from . import values
+from .calls import Expect
+from .config import shown_path
+from .credentials import combined, held
+from .given import DEMO, Given, Givens, existing
+from .plan import ConfiguredCall
+from .redact import redact_members
+from .target import CredentialError, Target
+from .text import quote
+from .transcript import Limits
+from .urls import UrlError, display_url, web_address
+
+RELEASES = ("3.0", "3.1", "3.2")
+# The reference seller takes this account; it is gone when the run is over.
+DEMO_ACCOUNT = {"brand": {"domain": "acme.example"}, "operator": "agency.example", "sandbox": True}
+
+
+class Profile(StrEnum):
+    """What can be judged."""
+
+    CORE = "core"
+    CLIENT = "client"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that a run was told, checked. Paths are absolute.
+
+    `target` is None for the demo (whose address is not known yet), for a replay, and where no profile needs a
+    server. A replay takes plan, limits and name from the recording: here they are at their defaults.
+    """
+
+    target: Target | None
+    demo: bool
+    replay: Path | None
+    profiles: tuple[Profile, ...]
+    tools: tuple[str, ...]  # globs; none: every tool
+    limits: Limits
+    mutating: bool
+    sandbox_account: Mapping[str, Any] | None
+    account: Mapping[str, Any] | None
+    calls: tuple[ConfiguredCall, ...]
+    auto: bool
+    spec: str | None  # an AdCP release, as 3.1
+    report_dir: Path
+    record: Path | None
+    strict: bool
+    production: bool
+    vectors: tuple[Path, ...]
+    plan_only: bool
+    trace: bool
+    keep_transcript: bool
+    ca_file: Path | None
+    client_cert: Path | None
+    proxy: str | None = field(repr=False)  # may hold user:password
+    config_file: Path | None
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return every string that must not be written anywhere, for a Redactor."""
+        proxy = Target.parse(self.proxy).secrets() if self.proxy else ()
+        return (*(self.target.secrets() if self.target else ()), *proxy)
+
+    def public(self) -> dict[str, Any]:
+        """Return the settings as JSON data for a report, without anything secret."""
+        return {
+            "server_url": DEMO if self.demo else self.target.display_url if self.target else None,
+            "credentials": [str(kind) for kind in self.target.credentials.kinds] if self.target else [],
+            "config": _shown(self.config_file),
+            "replay": _shown(self.replay),
+            "profiles": [str(profile) for profile in self.profiles],
+            "tools": list(self.tools),
+            "plan": {"auto": self.auto, "mutating": self.mutating, "only": self.plan_only},
+            "calls": [f"{call.tool}/{call.name}" for call in self.calls],
+            "account": redact_members(self.account),
+            "sandbox_account": redact_members(self.sandbox_account),
+            **asdict(self.limits),
+            "spec": self.spec,
+            "strict": self.strict,
+            "production": self.production,
+            "record": _shown(self.record),
+            "report_dir": _shown(self.report_dir),
+            "vectors": [_shown(path) for path in self.vectors],
+            "ca_file": _shown(self.ca_file),
+            "client_cert": _shown(self.client_cert),
+            "proxy": display_url(self.proxy) if self.proxy else None,
+            "trace": self.trace,
+            "no_transcript": not self.keep_transcript,
+        }
+
+
+def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
+    """Work out the settings from options, environment and adcp.yaml, for a run started in `folder`.
+
+    Raises:
+        pytest.UsageError: the first thing that is wrong, with its option, variable, or file, line and key.
+    """
+    givens = Givens(namespace, folder)
+    profiles: tuple[Profile, ...] = givens.read("profile", _profiles, (Profile.CORE,))
+    url = givens.get("server-url")
+    serverless = givens.replay is not None or profiles == (Profile.CLIENT,)
+    demo = not serverless and url is not None and url.value == DEMO
+    target = None if serverless or demo else _target(givens, url)
+    account = givens.key("account")
+    sandbox = _sandbox_account(givens, account, demo=demo)
+    return Settings(
+        target=target,
+        demo=demo,
+        replay=givens.file("replay"),
+        profiles=profiles,
+        tools=givens.read("tool", values.names, ()),
+        limits=_limits(givens),
+        mutating=_mutating(givens, sandbox),
+        sandbox_account=sandbox,
+        account=account.value if account else None,
+        calls=_calls(givens),
+        auto=_flag(givens.key("plan", "auto"), default=True),
+        spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
+        report_dir=_report_dir(givens, folder),
+        record=_record(givens),
+        strict=_flag(givens.get("strict")),
+        production=_flag(givens.key("production", surveys=False)),
+        vectors=_vectors(givens),
+        plan_only=_flag(givens.get("plan")),
+        trace=_flag(givens.get("trace")),
+        keep_transcript=not _flag(givens.get("no-transcript")),
+        ca_file=_ca_file(givens),
+        client_cert=_client_cert(givens, target),
+        proxy=_proxy(givens, target),
+        config_file=givens.config.path if givens.config else None,
+    )
+
+
+def _profiles(value: Any) -> tuple[Profile, ...]:
+    return tuple(Profile(values.choice(name, list(Profile), "profile")) for name in values.names(value))
+
+
+def _target(givens: Givens, url: Given | None) -> Target:
+    if url is None:
+        where = givens.config.where() if givens.config else "adcp"
+        raise pytest.UsageError(
+            f"{where}: no server to judge; pass --server-url=URL, or give server_url in adcp.yaml"
+        )
+    name = givens.key("name")
+    shown = quote(display_url(url.value))
+    try:
+        foreign = _foreign(givens, Target.parse(url.value))
+        found = held(givens, from_config=not foreign)
+        target = Target.parse(url.value, name=name.value if name else "", credentials=combined(found))
+    except UrlError as error:
+        raise url.fail(f"{shown} {error}") from None
+    except CredentialError as error:
+        raise url.fail(f"{shown}: {error}") from None
+    if foreign and not target.credentials.kinds:
+        _refuse_foreign(givens, url, target)
+    return target
+
+
+def _foreign(givens: Givens, target: Target) -> bool:
+    """Whether the target is not the server of adcp.yaml, so that the file's credentials are not for it."""
+    if givens.config is None:
+        return False
+    own = givens.config.get("server_url")
+    try:
+        return own is None or Target.parse(own).origin != target.origin
+    except (UrlError, CredentialError):
+        return True
+
+
+def _refuse_foreign(givens: Givens, url: Given, target: Target) -> None:
+    """Raise where only adcp.yaml names credentials: left out in silence they would look like a bad server."""
+    certificate = givens.get("client-cert")
+    names = [givens.key("auth"), certificate if certificate and certificate.from_config else None]
+    theirs = next((name for name in names if name), None)
+    if theirs is not None and not (certificate and not certificate.from_config):
+        raise url.fail(
+            f"{target.origin} is not the origin of server_url in adcp.yaml, and credentials named there "
+            f"({theirs.origin}) go nowhere else; name those for this server with --adcp-bearer-env, "
+            "--adcp-basic-env, --adcp-header-env or --adcp-client-cert, or take another --adcp-config"
+        )
+
+
+def _sandbox_account(givens: Givens, account: Given | None, *, demo: bool) -> Mapping[str, Any] | None:
+    found = givens.get("sandbox-account")
+    if found is None:
+        if account is not None and account.value.get("sandbox") is True:
+            return account.value  # type: ignore[no-any-return]  # the schema of adcp.yaml says it is a mapping
+        return DEMO_ACCOUNT if demo else None
+    value = found.read(values.mapping)
+    if value.get("sandbox", True) is not True:
+        raise found.fail('"sandbox" must be true')
+    if "sandbox" not in value and not (isinstance(value.get("account_id"), str) and value["account_id"]):
+        raise found.fail('must say "sandbox": true, or name an account_id')
+    return value
+
+
+def _mutating(givens: Givens, sandbox_account: Mapping[str, Any] | None) -> bool:
+    found = givens.get("allow-mutating")
+    if found is None or not found.read(values.flag):
+        return False
+    if sandbox_account is None:
+        raise found.fail(
+            "needs a sandbox account: --adcp-sandbox-account JSON, sandbox_account in adcp.yaml, or an "
+            "account there that says sandbox: true"
+        )
+    return True
+
+
+def _limits(givens: Givens) -> Limits:
+    default = Limits()
+    return Limits(
+        request_timeout=givens.read("request-timeout", values.seconds, default.request_timeout),
+        survey_timeout=givens.read("survey-timeout", values.seconds, default.survey_timeout),
+        max_response_bytes=givens.read("max-response-bytes", values.size, default.max_response_bytes),
+        client_limit=givens.read("client-limit", values.size, default.client_limit),
+        concurrency=givens.read("concurrency", lambda value: values.whole(value, 1, 64), default.concurrency),
+        rate=givens.read("rate", values.rate, default.rate),
+    )
+
+
+def _calls(givens: Givens) -> tuple[ConfiguredCall, ...]:
+    found = givens.key("calls")
+    config = givens.config
+    if found is None or config is None:
+        return ()
+    places: dict[tuple[str, str], str] = {}
+    calls = []
+    for index, item in enumerate(found.value):
+        call = ConfiguredCall(
+            tool=item["tool"],
+            name=item.get("name", f"call-{index + 1}"),
+            arguments=item.get("arguments", {}),
+            expect=Expect(item.get("expect", Expect.ANY)),
+            error_codes=tuple(item.get("error_codes", ())),
+        )
+        place = config.where("calls", index, "name" if "name" in item else "tool")
+        first = places.setdefault((call.tool, call.name), place)
+        if first != place:
+            raise pytest.UsageError(
+                f"{place}: {quote(f'{call.tool}/{call.name}')} is the name of another call ({first})"
+            )
+        if call.expect is Expect.SUCCESS and call.error_codes:
+            where = config.where("calls", index, "error_codes")
+            raise pytest.UsageError(f"{where}: a call that is expected to succeed has no error codes")
+        calls.append(call)
+    return tuple(calls)
+
+
+def _flag(found: Given | None, *, default: bool = False) -> bool:
+    return default if found is None else found.read(values.flag)
+
+
+def _report_dir(givens: Givens, folder: Path) -> Path:
+    found = givens.get("report-dir")
+    if found is None:
+        return folder / "adcp-report"
+    path = found.folder / found.value
+    if path.exists() and not path.is_dir():
+        raise found.fail(f"{quote(found.value, 100)} is not a folder")
+    return path
+
+
+def _record(givens: Givens) -> Path | None:
+    found = givens.get("record")
+    if found is None:
+        return None
+    path = found.folder / found.value
+    if path.is_dir() or not path.parent.is_dir():
+        raise found.fail(f"{quote(found.value, 100)} is not a file in a folder that is there")
+    return path
+
+
+def _vectors(givens: Givens) -> tuple[Path, ...]:
+    found = givens.get("vectors")
+    return tuple(existing(found, name) for name in found.read(values.names)) if found else ()
+
+
+def _ca_file(givens: Givens) -> Path | None:
+    found = givens.get("ca-file")
+    if found is None or found.value != "env":
+        return givens.file("ca-file")
+    named = os.environ.get("SSL_CERT_FILE")
+    if not named:
+        raise found.fail("env asks for SSL_CERT_FILE, which is not set")
+    return existing(found, named)
+
+
+def _client_cert(givens: Givens, target: Target | None) -> Path | None:
+    found = givens.get("client-cert")
+    if found is None or target is None or (found.from_config and _foreign(givens, target)):
+        return None
+    return existing(found, found.value)
+
+
+def _proxy(givens: Givens, target: Target | None) -> str | None:
+    found = givens.get("proxy")
+    if found is None or target is None:
+        return None
+    url = _proxy_of_environment(target) if found.value == "env" else found.value
+    if url is None:
+        return None
+    try:
+        Target.parse(url)
+    except UrlError as error:
+        raise found.fail(f"{quote(display_url(url))} {error}") from None
+    except CredentialError as error:
+        raise found.fail(f"{quote(display_url(url))}: {error}") from None
+    return str(url)
+
+
+def _proxy_of_environment(target: Target) -> str | None:
+    parts = web_address(target.url)
+    for name in (f"{parts.scheme}_proxy", "all_proxy"):
+        value = os.environ.get(name) or os.environ.get(name.upper())
+        if value:
+            excepted = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+            bypassed: bool = request.proxy_bypass_environment(parts.netloc, {"no": excepted})  # type: ignore[attr-defined]
+            return None if bypassed else value
+    return None
+
+
+def _shown(path: Path | None) -> str | None:
+    return None if path is None else shown_path(path)

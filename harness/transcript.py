@@ -1,0 +1,309 @@
+"""The transcript: every exchange of a survey, saved as JSON Lines and loaded again.
+
+The first line is the survey record (plan, limits, options, names), each further line one exchange in plan order.
+Bodies are UTF-8 text where they are UTF-8, else base64, so a file can be read by people and loses nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Self
+
+from .calls import Expect, NotCalled, PlannedCall, Purpose, Take
+
+FORMAT = "pytest-adcp transcript"
+FORMAT_VERSION = 1
+
+
+class TranscriptError(ValueError):
+    """A file that is no transcript, or only part of one."""
+
+
+class Kind(StrEnum):
+    """What an exchange was for."""
+
+    INITIALIZE = "initialize"
+    DISCOVER = "discover"
+    INITIALIZED = "initialized"
+    LIST = "list"
+    CALL = "call"
+    POLL = "poll"
+    PROBE = "probe"
+    REPLY = "reply"  # our answer to a request of the server's
+    DELETE = "delete"
+
+
+class End(StrEnum):
+    """How an exchange ended; everything but COMPLETE is a transport fault."""
+
+    COMPLETE = "complete"
+    DEADLINE = "deadline"
+    DNS = "dns"
+    REFUSED = "refused"
+    TLS = "tls"
+    PROXY = "proxy"
+    RESET = "reset"  # the connection was lost
+    PROTOCOL = "protocol"  # what came is not HTTP/1.1
+    HEADERS = "headers"  # more headers than any client reads
+    TOO_LARGE = "too-large"
+    ENCODING = "encoding"  # a content coding that cannot be undone
+    EVENTS = "events"  # an event stream that never comes to the response
+    INTERRUPTED = "interrupted"  # the run was stopped
+
+
+class Era(StrEnum):
+    """The two lifecycles of MCP over Streamable HTTP."""
+
+    HANDSHAKE = "handshake"  # 2025-11-25 and before: initialize
+    STATELESS = "stateless"  # 2026-07-28: every request describes itself
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was sent; credentials are replaced before it is recorded."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back. Header values are latin-1 text, the body is what is left after content decoding."""
+
+    status: int
+    http_version: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    received: int  # body bytes on the wire, before content decoding
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of that name (case-insensitive), or None."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+    @property
+    def media_type(self) -> str:
+        """The content type without parameters, in lower case; empty where there is none."""
+        return (self.header("content-type") or "").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One HTTP request and what came of it. Times are seconds."""
+
+    index: int
+    subject: str
+    kind: Kind
+    request: Request
+    response: Response | None
+    end: End
+    detail: str = ""  # the transport's own words where the end is not COMPLETE
+    era: Era | None = None
+    attempt: int = 1
+    retried: bool = False  # a later exchange repeats it: this one is not the call's outcome
+    redirects: tuple[str, ...] = ()  # where 307 and 308 led, in order
+    started: float = 0.0  # since the survey began
+    seconds: float = 0.0
+    first_byte: float | None = None  # until the response's headers were there
+    answered: float | None = None  # until the JSON-RPC response was complete
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of a survey. Times in seconds, sizes in bytes (client_limit: bytes and UTF-16 units)."""
+
+    request_timeout: float = 30.0
+    survey_timeout: float = 300.0
+    max_response_bytes: int = 16 * 1024 * 1024
+    client_limit: int = 4 * 1024 * 1024
+    concurrency: int = 4
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a target could not be surveyed: the one thing to say about it, and what to do."""
+
+    cause: str
+    message: str
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was asked of whom and how it went: the first line of a transcript."""
+
+    harness: str
+    run_id: str
+    started_at: str
+    url: str
+    name: str
+    limits: Limits
+    options: Mapping[str, Any] = field(default_factory=dict)
+    calls: tuple[PlannedCall, ...] = ()
+    not_called: tuple[NotCalled, ...] = ()
+    complete: bool = True
+    stopped: str = ""  # the root cause where the survey ended early
+    unusable: Diagnosis | None = None
+    seconds: float = 0.0
+    longest_chain: float = 0.0  # seconds of the longest row of calls that had to wait for each other
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A survey and its exchanges, in plan order."""
+
+    survey: Survey
+    exchanges: tuple[Exchange, ...]
+
+    @property
+    def retries(self) -> int:
+        """How many exchanges were repeated because the server asked for patience."""
+        return sum(exchange.retried for exchange in self.exchanges)
+
+    def save(self, path: Path) -> str:
+        """Write the file (mode 0600) under a temporary name, rename it, and return its SHA-256."""
+        digest = hashlib.sha256()
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for record in self._records():
+                    line = _dumps(record)
+                    digest.update(line)
+                    file.write(line)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return digest.hexdigest()
+
+    def _records(self) -> Any:
+        survey = asdict(self.survey)
+        yield {"format": FORMAT, "format_version": FORMAT_VERSION, "exchanges": len(self.exchanges), **survey}
+        for exchange in self.exchanges:
+            yield _exchange_record(exchange)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a saved transcript.
+
+        Raises:
+            TranscriptError: the file is missing, foreign, of another format version, or cut short; the text names file and line.
+        """
+        try:
+            with path.open("rb") as file:
+                lines = iter(file)
+                first = _loads(path, 1, next(lines, b""))
+                if first.get("format") != FORMAT:
+                    raise TranscriptError(f"{path}, line 1: this is not a pytest-adcp transcript (no \"format\": \"{FORMAT}\")")
+                if first.get("format_version") != FORMAT_VERSION:
+                    raise TranscriptError(
+                        f"{path}, line 1: format_version {first.get('format_version')!r} is not {FORMAT_VERSION}, the one this release reads"
+                    )
+                exchanges = []
+                for number, line in enumerate(lines, start=2):
+                    record = _loads(path, number, line)
+                    try:
+                        exchanges.append(_exchange(record))
+                    except (KeyError, TypeError, ValueError) as error:
+                        raise TranscriptError(f"{path}, line {number}: not an exchange record ({error!r})") from None
+        except OSError as error:
+            raise TranscriptError(f"{path}: {error.strerror or error}") from None
+        try:
+            survey = _survey(first)
+            expected = int(first["exchanges"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise TranscriptError(f"{path}, line 1: not a survey record ({error!r})") from None
+        if len(exchanges) != expected:
+            raise TranscriptError(f"{path}: cut short: {len(exchanges)} of {expected} exchanges are there; record it again")
+        return cls(survey, tuple(exchanges))
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as save() gave it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _dumps(record: Mapping[str, Any]) -> bytes:
+    # One line a record whatever the bodies hold: json escapes every line feed, and readers split at b"\n" only.
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _loads(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        raise TranscriptError(f"{path}, line {number}: not JSON; the file is cut short or no transcript") from None
+    if not isinstance(record, dict):
+        raise TranscriptError(f"{path}, line {number}: not a record")
+    return record
+
+
+def _pack(body: bytes) -> dict[str, str]:
+    try:
+        return {"encoding": "utf-8", "text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"encoding": "base64", "text": base64.b64encode(body).decode("ascii")}
+
+
+def _unpack(packed: Mapping[str, str]) -> bytes:
+    if packed["encoding"] == "base64":
+        return base64.b64decode(packed["text"], validate=True)
+    return packed["text"].encode("utf-8")
+
+
+def _exchange_record(exchange: Exchange) -> dict[str, Any]:
+    record = asdict(exchange)
+    record["request"]["body"] = _pack(exchange.request.body)
+    if exchange.response is not None:
+        record["response"]["body"] = _pack(exchange.response.body)
+    return record
+
+
+def _headers(pairs: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((str(key), str(value)) for key, value in pairs)
+
+
+def _exchange(record: dict[str, Any]) -> Exchange:
+    request = dict(record.pop("request"))
+    request["headers"] = _headers(request["headers"])
+    request["body"] = _unpack(request["body"])
+    response = record.pop("response")
+    if response is not None:
+        response = dict(response)
+        response["headers"] = _headers(response["headers"])
+        response["body"] = _unpack(response["body"])
+    record["kind"] = Kind(record["kind"])
+    record["end"] = End(record["end"])
+    record["era"] = Era(record["era"]) if record["era"] else None
+    record["redirects"] = tuple(record["redirects"])
+    return Exchange(**record, request=Request(**request), response=Response(**response) if response else None)
+
+
+def _call(record: dict[str, Any]) -> PlannedCall:
+    record["purpose"] = Purpose(record["purpose"])
+    record["expect"] = Expect(record["expect"])
+    record["error_codes"] = tuple(record["error_codes"])
+    record["takes"] = tuple(Take(**take) for take in record["takes"])
+    return PlannedCall(**record)
+
+
+def _survey(record: dict[str, Any]) -> Survey:
+    values = {key: value for key, value in record.items() if key not in ("format", "format_version", "exchanges")}
+    values["limits"] = Limits(**values["limits"])
+    values["calls"] = tuple(_call(call) for call in values["calls"])
+    values["not_called"] = tuple(NotCalled(**item) for item in values["not_called"])
+    values["unusable"] = Diagnosis(**values["unusable"]) if values["unusable"] else None
+    return Survey(**values)

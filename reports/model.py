@@ -1,0 +1,323 @@
+"""The report of a run, report.json: what every output is made of.
+
+report.schema.json says what each member means. All text in a built report is escaped (harness/text.py), so it can go to
+a terminal as it is; a report that was loaded is a foreign file, and its text is foreign text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_adcp.harness.calls import Expect, Purpose
+from pytest_adcp.harness.rules import Level
+from pytest_adcp.harness.text import quote, safe
+from pytest_adcp.harness.verdict import Finding, Outcome, Verdict
+
+SCHEMA_VERSION = "1"
+
+_SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class ReportError(ValueError):
+    """A file that is no report; the text names the file and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """What judged."""
+
+    name: str
+    version: str
+    rules_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What the server says about itself; empty and None where it does not."""
+
+    name: str
+    version: str
+    protocol_version: str | None  # the MCP revision that calls ran in
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """The AdCP schemas that payloads were checked with."""
+
+    source: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """Where the recorded exchanges lie, as seen from the folder of report.json, and their digest."""
+
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyCost:
+    """What the survey took. Times in seconds."""
+
+    requests: int
+    retries: int
+    seconds: float
+    longest_chain_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a target could not be surveyed at all, and what to do."""
+
+    cause: str
+    message: str
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFinding(Finding):
+    """A finding, and how strongly its source speaks: `level` is lower where it counted for less."""
+
+    strength: Level = Level.MUST
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """Something that the run left out, and why."""
+
+    item: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tools/call and what a client makes of the answer. Seconds until the answer, bytes of the body."""
+
+    subject: str
+    tool: str
+    purpose: Purpose
+    expect: Expect
+    classified: str | None  # None: it gave no answer to classify, and `why` says why
+    path: str | None
+    error_level: str | None  # None: the answer is no error
+    seconds: float
+    bytes: int
+    exchange: int
+    tries: int = 1
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something worth knowing that no rule is about."""
+
+    id: str
+    note: str
+    exchange: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistItem:
+    """Something that cannot be seen on the wire: a person has to look."""
+
+    id: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Whether all rules ran on everything, and what narrowed the run where they did not."""
+
+    complete: bool
+    how: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One server and what became of it."""
+
+    url: str
+    name: str
+    server: Server
+    adcp_version: str | None
+    schemas: Schemas | None
+    profiles: tuple[str, ...]
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    counts: Mapping[str, int]
+    transcript: TranscriptFile | None
+    survey: SurveyCost
+    diagnosis: Diagnosis | None
+    findings: tuple[ReportedFinding, ...]
+    not_checked: tuple[NotChecked, ...]
+    calls: tuple[Call, ...]
+    observations: tuple[Observation, ...]
+    checklist: tuple[ChecklistItem, ...]
+    selection: Selected
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run."""
+
+    harness: Harness
+    generated_at: str  # ISO 8601
+    settings: Mapping[str, Any]  # plain JSON, redacted
+    targets: tuple[Target, ...]
+    schema_version: str = field(default=SCHEMA_VERSION, kw_only=True)
+
+
+def dumps(report: Report) -> str:
+    """Return the text of report.json: valid UTF-8, the same text for the same report.
+
+    Raises:
+        ValueError: the settings hold NaN or an infinity.
+    """
+    version = {"schema_version": report.schema_version}
+    text = json.dumps(version | asdict(report), ensure_ascii=False, indent=2, allow_nan=False)
+    return _SURROGATE.sub("\ufffd", text) + "\n"
+
+
+def save(report: Report, path: Path) -> None:
+    """Write the report under a temporary name and rename it; mode 0644. The folder is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(dumps(report).encode())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load(path: Path) -> Report:
+    """Read a saved report.
+
+    Raises:
+        ReportError: the file cannot be read or is no report.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror or error}") from None
+    return loads(data, path)
+
+
+def loads(text: str | bytes, path: Path | str = "report.json") -> Report:
+    """Return the report that a text holds; members that this release does not know are left out.
+
+    Args:
+        text: report.json.
+        path: the name of the file, for the error.
+
+    Raises:
+        ReportError: it is no JSON, of another schema version, or does not match the schema.
+    """
+    try:
+        data = json.loads(text if isinstance(text, str) else text.decode("utf-8"), parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        raise ReportError(f"{path}: not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise ReportError(f"{path}, line {error.lineno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"{path}: not JSON that can be read: {error}") from None
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    if version is None:
+        raise ReportError(f"{path}: this is not a pytest-adcp report (no schema_version)")
+    if version != SCHEMA_VERSION:
+        found = quote(version, 40)
+        raise ReportError(f'{path}: schema_version {found} is not "{SCHEMA_VERSION}", the one this release reads')
+    if problem := _problem(data):
+        raise ReportError(f"{path}: {problem}")
+    return _record(
+        Report,
+        data,
+        harness=_record(Harness, data["harness"]),
+        targets=tuple(_target(target) for target in data["targets"]),
+    )
+
+
+@cache
+def schema() -> Mapping[str, Any]:
+    """Return the JSON Schema of report.json."""
+    document: dict[str, Any] = json.loads(_SCHEMA_FILE.read_text(encoding="utf-8"))
+    return document
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _problem(data: Any) -> str:
+    """Say where a document first departs from the schema; empty where it does not."""
+    import jsonschema  # takes longer to import than everything else here, and only readers of reports need it
+
+    error = next(jsonschema.Draft202012Validator(schema()).iter_errors(data), None)
+    if error is None:
+        return ""
+    place = safe("".join(f"/{part}" for part in error.absolute_path)) or "the document"
+    if error.validator == "required":
+        return f"{place}: {error.message}"
+    # The library's own message quotes the whole value, which may be the whole report.
+    return f"{place}: {quote(error.instance, 80)} does not fit {error.validator}: {quote(error.validator_value)}"
+
+
+Record = TypeVar("Record")
+
+
+def _record(cls: type[Record], data: Mapping[str, Any], **parts: Any) -> Record:
+    """Make a record of the members that it knows; arrays become tuples."""
+    names = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+    values = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items() if name in names}
+    return cls(**(values | parts))
+
+
+def _optional(cls: type[Record], data: Mapping[str, Any] | None) -> Record | None:
+    return None if data is None else _record(cls, data)
+
+
+def _target(data: Mapping[str, Any]) -> Target:
+    return _record(
+        Target,
+        data,
+        server=_record(Server, data["server"]),
+        schemas=_optional(Schemas, data["schemas"]),
+        verdict=Verdict(data["verdict"]),
+        transcript=_optional(TranscriptFile, data["transcript"]),
+        survey=_record(SurveyCost, data["survey"]),
+        diagnosis=_optional(Diagnosis, data["diagnosis"]),
+        findings=tuple(_finding(item) for item in data["findings"]),
+        not_checked=tuple(_record(NotChecked, item) for item in data["not_checked"]),
+        calls=tuple(_call(item) for item in data["calls"]),
+        observations=tuple(_record(Observation, item) for item in data["observations"]),
+        checklist=tuple(_record(ChecklistItem, item) for item in data["checklist"]),
+        selection=_record(Selected, data["selection"]),
+    )
+
+
+def _finding(data: Mapping[str, Any]) -> ReportedFinding:
+    return _record(
+        ReportedFinding,
+        data,
+        level=Level(data["level"]),
+        outcome=Outcome(data["outcome"]),
+        strength=Level(data["strength"]),
+    )
+
+
+def _call(data: Mapping[str, Any]) -> Call:
+    return _record(Call, data, purpose=Purpose(data["purpose"]), expect=Expect(data["expect"]))

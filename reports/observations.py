@@ -1,0 +1,93 @@
+"""What is worth knowing about a server and no rule is about. Never counted, never in the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pytest_adcp.harness.calls import Purpose
+from pytest_adcp.harness.classify import Class
+from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.rules import Judged
+from pytest_adcp.harness.subjects import Answer, Gap, Subject
+from pytest_adcp.harness.tasks import catalogue, look_alike
+from pytest_adcp.harness.text import plural, quote, safe
+from pytest_adcp.harness.transcript import Exchange, Kind
+
+from .model import Observation
+
+_LISTED = 1000  # tools that are looked at
+_NAMED = 10  # look-alikes, and places that redirects led to, that are told one by one
+
+
+def observe(evidence: Evidence) -> Iterator[Observation]:
+    """Yield the observations on a transcript: the same for the same bytes."""
+    if not evidence.transcript.exchanges:
+        return
+    yield _release(evidence)
+    yield from _eras(evidence)
+    yield from _look_alikes(evidence)
+    yield from _accepted(evidence)
+    yield from _retries(evidence.transcript.exchanges)
+    yield from _redirects(evidence.transcript.exchanges)
+
+
+def _release(evidence: Evidence) -> Observation:
+    release, source = evidence.server.release, evidence.server.release_source
+    answers = (entry for entry in evidence.answers if isinstance(entry, Answer))
+    told = next((item for item in answers if item.task.name == "get_adcp_capabilities"), None)
+    if release is None:
+        note = "the server does not say which AdCP release it serves (no get_adcp_capabilities); it counts as 3.0"
+        return Observation("release-unknown", note, told.exchange.index if told else None)
+    if source.startswith("--"):
+        return Observation("release", f"judged against AdCP {release}, as {source} says")
+    note = f"judged against AdCP {release}, which {source} of get_adcp_capabilities names"
+    return Observation("release", note, told.exchange.index if told else None)
+
+
+def _eras(evidence: Evidence) -> Iterator[Observation]:
+    found = [entry for entry in evidence.entries(Judged.DISCOVERY) if isinstance(entry, Subject)]
+    if found and any(isinstance(entry, Subject) for entry in evidence.entries(Judged.HANDSHAKE)):
+        where = f"; the calls ran in the {evidence.server.era} era" if evidence.server.era else ""
+        note = f"the server offers both the initialize handshake and the stateless protocol{where}"
+        yield Observation("both-eras", note, _index(found[0].exchange))
+
+
+def _look_alikes(evidence: Evidence) -> Iterator[Observation]:
+    names = [tool.get("name") for tool in evidence.server.tools[:_LISTED]]
+    tasks = {name: look_alike(name) for name in names if isinstance(name, str)}
+    alike = {name: task for name, task in tasks.items() if task and task not in names}
+    for name, task in list(alike.items())[:_NAMED]:
+        yield Observation("look-alike", f"the tool {quote(name, 60)} looks like the AdCP task {task} under another name")
+    others = [name for name, task in tasks.items() if name not in catalogue() and not task]
+    if others:
+        yield Observation("other-tools", f"{plural(len(others), 'listed tool')} outside the AdCP catalogue: not called")
+
+
+def _accepted(evidence: Evidence) -> Iterator[Observation]:
+    for entry in evidence.answers:
+        if isinstance(entry, Gap) or not isinstance(entry, Answer):
+            continue
+        if entry.call.purpose is Purpose.BAD and entry.kind in (Class.SUCCESS, Class.INTERIM):
+            note = f"{safe(entry.label)} was accepted, although it is a bad request: {safe(entry.call.violates)}"
+            yield Observation("bad-request-accepted", note, entry.exchange.index)
+
+
+def _retries(exchanges: tuple[Exchange, ...]) -> Iterator[Observation]:
+    retried = [exchange for exchange in exchanges if exchange.retried]
+    if retried:
+        note = f"{plural(len(retried), 'request')} had to be sent again; the first was {safe(retried[0].subject)}"
+        yield Observation("retries", note, retried[0].index)
+
+
+def _redirects(exchanges: tuple[Exchange, ...]) -> Iterator[Observation]:
+    led: dict[str, list[Exchange]] = {}
+    for exchange in exchanges:
+        if exchange.redirects:
+            led.setdefault(exchange.redirects[-1], []).append(exchange)
+    for where, redirected in list(led.items())[:_NAMED]:
+        note = f"{plural(len(redirected), 'request')} followed a redirect to {safe(where)}"
+        yield Observation("redirects", note, redirected[0].index)
+
+
+def _index(exchange: Exchange | None) -> int | None:
+    return exchange.index if exchange else None

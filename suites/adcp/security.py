@@ -1,0 +1,44 @@
+"""What an answer must not do to the client that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_adcp.harness.rules import Broken, Level, rule
+from pytest_adcp.harness.sources import EXTRACTION, adcp
+from pytest_adcp.harness.subjects import Answer
+from pytest_adcp.harness.text import quote
+
+_PROTOTYPE_KEYS = frozenset({"__proto__", "constructor", "prototype"})
+
+
+@rule("adcp.security.prototype-keys", level=Level.SHOULD, source=adcp(EXTRACTION, "security-considerations"))
+def no_prototype_keys(answer: Answer) -> None:
+    """No member of an answer is called __proto__, constructor or prototype.
+
+    Rename the member. Extraction keeps it, but a JavaScript client that merges objects hands it to the prototype.
+    """
+    for path, name in _members(answer.payload):
+        if name in _PROTOTYPE_KEYS:
+            raise Broken(
+                "no such member name",
+                quote(name),
+                at=answer.in_payload(*path, name),
+                because=f"a member is called `{name}`; JavaScript clients that merge objects are attacked this way",
+            )
+
+
+def _members(value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield every member name in a value and the path to its object; iterative, since an answer may be deep."""
+    stack: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    while stack:
+        path, item = stack.pop()
+        if isinstance(item, Mapping):
+            for name in item:
+                yield path, name
+            stack.extend(((*path, name), inner) for name, inner in item.items() if isinstance(inner, Mapping | list))
+        elif isinstance(item, list):
+            stack.extend(
+                ((*path, index), inner) for index, inner in enumerate(item) if isinstance(inner, Mapping | list)
+            )

@@ -1,0 +1,1 @@
+"""Rules for client libraries, judged on vectors."""

@@ -1,0 +1,1 @@
+"""Rules of the Model Context Protocol that an AdCP answer depends on."""

@@ -1,0 +1,154 @@
+"""The MCP lifecycle: what initialize and server/discover say about the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
+from pytest_adcp.harness.session import HANDSHAKE_REVISIONS, OLD_REVISION, STATELESS_REVISION
+from pytest_adcp.harness.sources import mcp
+from pytest_adcp.harness.subjects import Handshake
+from pytest_adcp.harness.text import quote
+
+_REVISIONS = (OLD_REVISION, *HANDSHAKE_REVISIONS, STATELESS_REVISION)
+
+
+@rule("mcp.lifecycle.initialize-result", level=Level.MUST, source=mcp("basic/lifecycle", "initialization"))
+def initialize_names_version_and_capabilities(handshake: Handshake) -> None:
+    """Each result of initialize has a protocolVersion, a string, and capabilities, an object.
+
+    Leave initialize to the SDK (FastMCP and the TypeScript SDK's McpServer answer it), or return both
+    members. In PHP an empty array becomes []: write capabilities as new stdClass() or as an array with names
+    in it.
+    """
+    _expect(handshake, "protocolVersion", str, "a string", "what to speak")
+    _expect(handshake, "capabilities", Mapping, "an object", "what it may ask for")
+
+
+@rule("mcp.lifecycle.server-info", level=Level.MUST, source=mcp("basic/lifecycle", "initialization"))
+def initialize_names_the_server(handshake: Handshake) -> None:
+    """Each result of initialize has a serverInfo with a name and a version, both strings.
+
+    Pass both where the server is made: FastMCP("my-seller", version="1.4.0"), or
+    new McpServer({name: "my-seller", version: "1.4.0"}).
+    """
+    _expect(handshake, "serverInfo", Mapping, "an object", "whom it talks to")
+    for member in ("name", "version"):
+        _expect(handshake, member, str, "a string", "whom it talks to", within="serverInfo")
+
+
+@rule("mcp.lifecycle.known-version", level=Level.MUST, source=mcp("basic/lifecycle", "version-negotiation"))
+def the_version_exists(handshake: Handshake) -> None:
+    """Servers answer initialize with a published revision of MCP as protocolVersion.
+
+    Answer the version that the client offered where you speak it, else the newest that you speak. Do not echo
+    whatever comes, and do not put your own version number there; an SDK negotiates it for you.
+    """
+    version = _version(handshake)
+    if version not in _REVISIONS:
+        raise Broken(
+            f"one of {', '.join(_REVISIONS)}",
+            quote(version),
+            at="/result/protocolVersion",
+            because=f"the server wants to speak MCP {quote(version, 40)}, which is no published revision; "
+            "clients end the connection there",
+        )
+
+
+@rule(
+    "mcp.lifecycle.current-version", level=Level.SHOULD, source=mcp("basic/lifecycle", "version-negotiation")
+)
+def the_version_knows_streamable_http(handshake: Handshake) -> None:
+    """Servers speak a revision of MCP that has Streamable HTTP, 2025-03-26 or newer.
+
+    Update the MCP SDK (mcp or fastmcp from PyPI, @modelcontextprotocol/sdk from npm); structuredContent,
+    which AdCP data rides in, came with 2025-06-18.
+    """
+    version = _version(handshake)
+    if version not in _REVISIONS:
+        raise NotApplicable(
+            f"{quote(version, 40)} is no revision of MCP; mcp.lifecycle.known-version looks at it"
+        )
+    if version == OLD_REVISION:
+        raise Broken(
+            f"{HANDSHAKE_REVISIONS[0]} or newer",
+            quote(version),
+            at="/result/protocolVersion",
+            because=f"{HANDSHAKE_REVISIONS[-1]} was offered and the server chose {OLD_REVISION}, which knows "
+            "neither this transport nor structuredContent; a client that keeps to it reads AdCP data from "
+            "the text alone",
+        )
+
+
+@rule("mcp.lifecycle.tools-capability", level=Level.MUST, source=mcp("server/tools", "capabilities"))
+def tools_are_declared(handshake: Handshake) -> None:
+    """Servers that list tools declare capabilities.tools, an object.
+
+    Add "tools": {} to the capabilities of the initialize result. The SDKs do it once a tool is registered;
+    with their low-level Server, register the tools/list handler before the server connects (TypeScript:
+    capabilities: {tools: {}}).
+    """
+    capabilities = handshake.result.get("capabilities")
+    if not handshake.server.tools:
+        raise NotApplicable("the server lists no tool")
+    if not isinstance(capabilities, Mapping):
+        raise NotApplicable("capabilities is no object; mcp.lifecycle.initialize-result looks at it")
+    if not isinstance(capabilities.get("tools"), Mapping):
+        raise Broken(
+            '"tools": {} in the capabilities',
+            f"capabilities {quote(capabilities)}",
+            at="/result/capabilities/tools" if "tools" in capabilities else "/result/capabilities",
+            because="the server lists tools and does not declare them; a client that goes by the "
+            "capabilities never asks for the list and shows a server without tools",
+        )
+
+
+@rule(
+    "mcp.lifecycle.discover-result",
+    level=Level.MUST,
+    source=mcp("server/discover", revision=STATELESS_REVISION),
+)
+def discover_names_versions_and_capabilities(discovery: Handshake) -> None:
+    """Each result of server/discover has supportedVersions, an array of strings, and capabilities, an object.
+
+    Return both, or answer -32601 (method not found) where the server does not speak 2026-07-28: a result,
+    even an empty one, says that it does.
+    """
+    if discovery.exchange.response is None or discovery.exchange.response.status != 200:
+        raise NotApplicable("a server that does not know server/discover may refuse it in any form")
+    _expect(discovery, "supportedVersions", list, "an array", "which revision to speak")
+    versions = discovery.result["supportedVersions"]
+    for index, version in enumerate(versions):
+        if not isinstance(version, str):
+            raise Broken(
+                "strings",
+                quote(versions),
+                at=f"/result/supportedVersions/{index}",
+                because="supportedVersions holds something else than strings, and typed clients refuse the "
+                "whole result",
+            )
+    _expect(discovery, "capabilities", Mapping, "an object", "what it may ask for")
+
+
+def _version(handshake: Handshake) -> str:
+    version = handshake.result.get("protocolVersion")
+    if not isinstance(version, str):
+        raise NotApplicable("protocolVersion is no string; mcp.lifecycle.initialize-result looks at it")
+    return version
+
+
+def _expect(
+    handshake: Handshake, member: str, kind: type[Any], expected: str, meaning: str, *, within: str = ""
+) -> None:
+    """Raise Broken unless a member of the result, or of an object in it, is of a kind."""
+    place = handshake.result[within] if within else handshake.result
+    path = f"{within}/{member}" if within else member
+    if not isinstance(place.get(member), kind):
+        raise Broken(
+            expected,
+            quote(place[member]) if member in place else "no such member",
+            at=f"/result/{path}",
+            because=f"{path.replace('/', '.')} is not {expected}, so a client does not learn {meaning}; the "
+            "official ones end the connection",
+        )

@@ -1,0 +1,1 @@
+"""Our own extraction and error vectors."""

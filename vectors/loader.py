@@ -1,0 +1,232 @@
+"""Reads vector files: our own and, in the same format, those that AdCP publishes or a user writes.
+
+`vectors.schema.json` is the format. A big text is built when it is asked for, so loading costs no memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+
+from pytest_adcp.harness.jsontext import ObjectionKind, parse, pointer
+
+HERE = Path(__file__).parent
+SCHEMA = HERE / "vectors.schema.json"
+LONGEST_TEXT = 16 * 1024 * 1024  # characters of a built text: a typing error must not eat the memory
+
+
+class VectorError(ValueError):
+    """A vector file that cannot be used; one line that names file, place and reason."""
+
+
+class Kind(StrEnum):
+    """What a vector is about."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector:
+    """One answer and what a client must make of it.
+
+    Attributes:
+        id: unique in its file.
+        description: one sentence.
+        kind: whether `expected` is the payload of a success or an AdCP error.
+        transport: `mcp` or `a2a`.
+        path: where the expected thing stands; where nothing is expected, what the vector is about.
+        expected_action: what the client does with the error; None where the vector says nothing.
+        limit: UTF-16 units of text that the client is configured to read; None: its default.
+        advisory: whether only the reference code settles the matter, not the words of the specification.
+        file: name of the file that it came from.
+    """
+
+    id: str
+    description: str
+    kind: Kind
+    transport: str
+    path: str
+    expected_action: str | None
+    limit: int | None
+    advisory: bool
+    file: str
+    _response: Any = field(repr=False)
+    _expected: Any = field(repr=False)
+
+    @property
+    def response(self) -> dict[str, Any]:
+        """What the client is given; built anew on each access."""
+        return _built_object(self._response)
+
+    @property
+    def expected(self) -> dict[str, Any] | None:
+        """The payload or error that it must extract, or None; built anew on each access."""
+        return None if self._expected is None else _built_object(self._expected)
+
+
+def load(path: Path) -> list[Vector]:
+    """Read a vector file.
+
+    Raises:
+        VectorError: it cannot be read, or is not in the format.
+    """
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise VectorError(f"{path}: {error.strerror or error}") from None
+    parsed = parse(source)
+    if not parsed.ok:
+        raise VectorError(f"{path}: {parsed.error}")
+    for objection in parsed.objections:
+        if objection.kind is not ObjectionKind.LONE_SURROGATE:  # that may be what a vector is about
+            raise VectorError(f"{path}: {objection.pointer or '/'}: {objection.detail}")
+    for complaint in _validator().iter_errors(parsed.value):
+        place = pointer(*complaint.absolute_path) or "/"
+        raise VectorError(f"{path}: {place}: {_reason(complaint)}{_named(parsed.value, complaint)}")
+    vectors = [_vector(path, index, record) for index, record in enumerate(parsed.value["vectors"])]
+    _check_ids(vectors)
+    return vectors
+
+
+@cache
+def _own() -> tuple[Vector, ...]:
+    files = sorted(file for file in HERE.glob("*.json") if file != SCHEMA)
+    vectors = tuple(vector for file in files for vector in load(file))
+    _check_ids(vectors)
+    return vectors
+
+
+def own() -> list[Vector]:
+    """Return the vectors that come with this package."""
+    return list(_own())
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def _vector(path: Path, index: int, record: Mapping[str, Any]) -> Vector:
+    kind = Kind.ERROR if "expected_error" in record else Kind.SUCCESS
+    expected = "expected_error" if kind is Kind.ERROR else "expected_data"
+    vector = Vector(
+        id=record["id"],
+        description=record["description"],
+        kind=kind,
+        transport=record.get("transport", "mcp"),
+        path=record["path"],
+        expected_action=record.get("expected_action"),
+        limit=record.get("limit"),
+        advisory=record.get("advisory", False),
+        file=path.name,
+        _response=record["response"],
+        _expected=record[expected],
+    )
+    for key, build in (("response", lambda: vector.response), (expected, lambda: vector.expected)):
+        try:
+            build()
+        except VectorError as error:
+            raise VectorError(f"{path}: {pointer('vectors', index, key)}: {error} (vector {vector.id})") from None
+    return vector
+
+
+def _check_ids(vectors: Iterable[Vector]) -> None:
+    seen: dict[str, Vector] = {}
+    for vector in vectors:
+        first = seen.setdefault(vector.id, vector)
+        if first is not vector:
+            raise VectorError(f"{vector.file}: the id {vector.id!r} stands twice (first in {first.file})")
+
+
+# -- building -----------------------------------------------------------------------------------------------
+
+
+def _built_object(value: Any) -> dict[str, Any]:
+    built = _build(value)
+    if not isinstance(built, dict):
+        raise VectorError("what is built here must be an object")
+    return built
+
+
+def _build(value: Any) -> Any:
+    """Replace each of the three forms by what it stands for. The schema has been checked, and the file is not deep."""
+    if isinstance(value, list):
+        return [_build(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$json" in value:
+        parsed = parse(_text(value["$json"]))
+        if not parsed.ok:
+            raise VectorError(f"$json: {parsed.error}")
+        return parsed.value
+    if "$repeat" in value or "$concat" in value:
+        return _text(value)
+    return {name: _build(member) for name, member in value.items()}
+
+
+def _text(form: Any) -> str:
+    if isinstance(form, str):
+        return form
+    if "$repeat" in form:
+        unit, times = form["$repeat"]
+        if len(unit) * times > LONGEST_TEXT:
+            raise VectorError(f"$repeat: builds more than {LONGEST_TEXT:,} characters")
+        return str(unit) * times
+    text = "".join(_text(part) for part in form["$concat"])
+    if len(text) > LONGEST_TEXT:
+        raise VectorError(f"$concat: builds more than {LONGEST_TEXT:,} characters")
+    return text
+
+
+# -- complaints ---------------------------------------------------------------------------------------------
+
+
+def _reason(error: ValidationError) -> str:
+    """Say in our own words what is wrong, without quoting a value that may be megabytes long."""
+    match error.validator:
+        case "required":
+            missing = next(name for name in error.validator_value if name not in error.instance)
+            also = " (or expected_error)" if missing == "expected_data" else ""
+            return f"{missing!r}{also} is missing{_lookalike(error.instance)}"
+        case "enum" | "const":
+            allowed = [str(item) for item in error.validator_value] if error.validator == "enum" else ["1"]
+            near = get_close_matches(str(error.instance)[:100], allowed, 1)
+            return f"must be {' or '.join(allowed)}" + (f"; nearest: {near[0]!r}" if near else "")
+        case "type":
+            kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+            return f"must be {' or '.join(kinds)}"
+        case "additionalProperties":
+            return f"may hold $repeat or $concat only{_lookalike(error.instance, ('$repeat', '$concat'))}"
+        case None:  # a schema that is false
+            return "may not stand beside expected_error"
+        case _:
+            return f"breaks {error.validator}: {ascii(error.validator_value)[:100]}"
+
+
+def _lookalike(instance: Mapping[str, Any], known: Iterable[str] = ()) -> str:
+    """Name the key that was probably meant to be another one."""
+    names = list(known) or list(_validator().schema["$defs"]["vector"]["properties"]) + ["version", "vectors"]
+    for key in instance:
+        near = get_close_matches(key[:100], names, 1)
+        if near and key not in names:
+            return f"; {ascii(key[:100])} looks like {near[0]!r}"
+    return ""
+
+
+def _named(document: Any, error: ValidationError) -> str:
+    """Add the id of the vector that a complaint is about, where it has one."""
+    path = list(error.absolute_path)
+    if len(path) < 2 or path[0] != "vectors":
+        return ""
+    record = document["vectors"][path[1]]
+    name = record.get("id") if isinstance(record, dict) else None
+    return f" (vector {ascii(name[:100])})" if isinstance(name, str) else ""
