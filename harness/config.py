@@ -142,7 +142,7 @@ def _unknown(key: str, place: Place, known: list[str]) -> str:
     if plain in _LITERAL_SECRETS and place[:1] in ((), ("auth",)):
         return (
             "a secret itself never stands in this file; put it into an environment variable and name that "
-            f"in {_LITERAL_SECRETS[plain]}"
+            f"in {'' if place else 'auth.'}{_LITERAL_SECRETS[plain]}"
         )
     elsewhere = [
         ".".join(option.key) for option in OPTIONS if option.key and option.name.replace("-", "_") == plain
@@ -175,5 +175,5 @@ def shown_path(path: Path) -> str:
     """Return a path as people write it: from the current folder where it lies below, else as it is."""
     try:
         return str(path.relative_to(Path.cwd()))
-    except ValueError:
+    except (ValueError, OSError):
         return str(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import anyio
 import pytest
 
 from pytest_adcp import suites
-from pytest_adcp.reports import model, terminal
+from pytest_adcp.reports import build, model, terminal
 
-from . import vector_subjects
+from . import options, vector_subjects
 from .demo import DemoError, demo_seller
 from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
@@ -69,11 +70,9 @@ class Conformance:
         Raises:
             pytest.UsageError: an option, a variable or adcp.yaml is wrong.
         """
-        from .options import build
-
         self.config = config
         self.selection = selection
-        self.settings: Settings = build(config)
+        self.settings: Settings = options.build(config)
         self.evidence: Evidence | None = None
         self.findings: list[Finding] = []
         self._vectors: tuple[Entry, ...] | None = None
@@ -148,7 +147,7 @@ class Conformance:
 
     def _order(self, target: Target) -> Order:
         settings = self.settings
-        options = {
+        shaping = {
             "demo": settings.demo,
             "credentials": [str(kind) for kind in target.credentials.kinds],
             "allow_mutating": settings.mutating,
@@ -170,7 +169,7 @@ class Conformance:
             Connection(tls, settings.proxy),
             settings.limits,
             request,
-            options,
+            shaping,
             only_plan=settings.plan_only,
             secrets=settings.secrets(),
         )
@@ -274,9 +273,36 @@ class Conformance:
             judged=len(self.findings),
         )
 
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the plan that was asked for, or the verdict and what to do about it."""
+        write = terminalreporter.write_line
+        if self.settings.plan_only and self._plan is not None:
+            for line in describe(self._plan).splitlines():
+                write(line)
+        if self._report is None:
+            return
+        width = terminalreporter._tw.fullwidth
+        for line, markup in terminal.summary(
+            self._report, width=width, verbosity=self.config.option.verbose, report_file=self.settings.report_dir / _REPORT
+        ):
+            write(line, **markup)
+
     def pytest_unconfigure(self) -> None:
         """Remove what was only kept for the run."""
         self._cleanup.close()
+
+    def _build_report(self, judgement: Judgement, narrowed: list[str]) -> model.Report:
+        file = self._file.name if self._file is not None and self.settings.keep_transcript else None
+        facts = build.TargetFacts(
+            evidence=self.evidence,
+            rules=self.rules(),
+            findings=self.findings,
+            judgement=judgement,
+            profiles=[str(profile) for profile in self.settings.profiles],
+            transcript=model.TranscriptFile(file, self._digest) if file else None,
+            selection=narrowed,
+        )
+        return build.build([facts], settings=self.settings.public(), generated_at=datetime.now(UTC))
 
     def _partial(self, session: pytest.Session) -> list[str]:
         """Return how the run was narrowed; empty where everything was judged."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 
 import pytest
 
@@ -24,7 +25,7 @@ def answer(config: pytest.Config) -> int:
     """
     name = config.option.adcp_explain
     text = explain(name) if name else listing()
-    config.get_terminal_writer().line(text)
+    sys.stdout.write(f"{text}\n")  # pytest has no terminal reporter yet
     return 0
 
 

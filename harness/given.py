@@ -17,6 +17,7 @@ from .text import quote
 _T = TypeVar("_T")
 DEFAULT_FILE = "adcp.yaml"
 DEMO = "demo"
+_LONGEST_NAME = 255  # bytes, on the file systems in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +109,24 @@ class Givens:
                 )
 
 
+def located(found: Given, name: str) -> Path:
+    """Return the path that a name stands for.
+
+    Raises:
+        pytest.UsageError: no file can have that name.
+    """
+    if not name or "\0" in name or any(len(part.encode()) > _LONGEST_NAME for part in Path(name).parts):
+        raise found.fail(f"{quote(name, 100)} is no name of a file or folder")
+    return found.folder / name
+
+
 def existing(found: Given, name: str) -> Path:
     """Return the path of a file that has to be there.
 
     Raises:
         pytest.UsageError: there is no such file.
     """
-    path = found.folder / name
+    path = located(found, name)
     if not path.is_file():
         raise found.fail(f"there is no file {quote(name, 100)}")
     return path

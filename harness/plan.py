@@ -11,7 +11,7 @@ from typing import Any
 from .arguments import Shape, shape
 from .calls import Expect, NotCalled, PlannedCall, Purpose
 from .placeholders import Values, fill
-from .tasks import Bad, Change, Task, catalogue, look_alike
+from .tasks import UNKNOWN_ID, Bad, Change, Task, catalogue, look_alike
 from .text import plural, quote, safe
 
 MAX_AUTOMATIC = 100  # calls that nobody configured
@@ -268,7 +268,13 @@ class _Planner:
                 value = take.value.rpartition("/")[2]
                 why = f"needs {value} from an answer of {take.tool}, which is not called; {_CONFIGURE}"
                 self._leave_out(draft.call.subject, why)
-        return reached
+        # Where the sample cannot be made, only what nobody has is asked for.
+        made = {draft.call.tool for draft in reached if draft.call.name == SAMPLE}
+        return [
+            draft
+            for draft in reached
+            if not draft.bad or draft.call.tool in made or draft.call.name == UNKNOWN_ID
+        ]
 
     def _within_bounds(self, drafts: list[_Draft]) -> list[_Draft]:
         """Drop automatic calls beyond the bound, those at the end of chains first."""

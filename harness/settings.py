@@ -17,7 +17,7 @@ from . import values
 from .calls import Expect
 from .config import shown_path
 from .credentials import combined, held
-from .given import DEMO, Given, Givens, existing
+from .given import DEMO, Given, Givens, existing, located
 from .plan import ConfiguredCall
 from .redact import redact_members
 from .target import CredentialError, Target
@@ -268,7 +268,7 @@ def _report_dir(givens: Givens, folder: Path) -> Path:
     found = givens.get("report-dir")
     if found is None:
         return folder / "adcp-report"
-    path = found.folder / found.value
+    path = located(found, found.value)
     if path.exists() and not path.is_dir():
         raise found.fail(f"{quote(found.value, 100)} is not a folder")
     return path
@@ -278,7 +278,7 @@ def _record(givens: Givens) -> Path | None:
     found = givens.get("record")
     if found is None:
         return None
-    path = found.folder / found.value
+    path = located(found, found.value)
     if path.is_dir() or not path.parent.is_dir():
         raise found.fail(f"{quote(found.value, 100)} is not a file in a folder that is there")
     return path

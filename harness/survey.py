@@ -53,6 +53,7 @@ class Order:
     plan: PlanRequest
     options: Mapping[str, Any] = field(default_factory=dict)
     only_plan: bool = False
+    secrets: tuple[str, ...] = ()  # beside the target's own
 
 
 class _GaveUp(Exception):  # noqa: N818 - ends the survey; the diagnosis is kept
@@ -87,7 +88,7 @@ class Surveyor:
         self._lanes: list[Lane] = []
         self._talk: Conversation
         self.plan: Plan | None = None
-        self.recorder = Recorder(order.limits, Redactor(order.target.credentials.secrets()), trace)
+        self.recorder = Recorder(order.limits, Redactor((*order.target.secrets(), *order.secrets)), trace)
 
     async def run(self) -> None:
         """Survey the target within the time that the limits give it."""

@@ -72,7 +72,7 @@ class OAuthClient:
         _check_secret("the client secret", self.client_secret)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Credentials:
     """What every request carries to say who sends it; at most one of bearer, basic and oauth.
 
@@ -81,10 +81,10 @@ class Credentials:
             Authorization.
     """
 
-    bearer: str | None = field(default=None, repr=False)
-    basic: str | None = field(default=None, repr=False)  # user:password
+    bearer: str | None = None
+    basic: str | None = None  # user:password
     oauth: OAuthClient | None = None
-    extra: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # further headers: names and values
+    extra: tuple[tuple[str, str], ...] = ()  # further headers: names and values
 
     def __post_init__(self) -> None:
         if self.bearer is not None:
@@ -105,6 +105,9 @@ class Credentials:
         kinds += ["an Authorization header"] * ("authorization" in names)
         if len(kinds) > 1:
             raise CredentialError(f"two kinds of Authorization at once ({' and '.join(kinds)}); keep one")
+
+    def __repr__(self) -> str:
+        return f"Credentials({', '.join(self.kinds) or 'none'})"
 
     @property
     def kinds(self) -> tuple[AuthKind, ...]:
@@ -171,14 +174,14 @@ class Target:
 
         Raises:
             UrlError: the URL cannot be requested; the text may hold a hint.
-            CredentialError: the URL's user and password cannot be used, or another Authorization is there too.
+            CredentialError: the URL's user and password cannot be used, or are not the only Authorization.
         """
         parts = web_address(url)
         credentials = credentials or Credentials()
         userinfo, at, address = parts.netloc.rpartition("@")
         if at:
             if credentials.basic is not None:
-                raise CredentialError("two kinds of Authorization at once (basic and the URL's); keep one")
+                raise CredentialError("two kinds of Authorization at once (also in the URL); keep one")
             user, _, password = userinfo.partition(":")
             credentials = Credentials(
                 bearer=credentials.bearer,

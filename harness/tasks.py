@@ -35,6 +35,8 @@ ENVELOPE = frozenset(
     }
 )
 
+UNKNOWN_ID = "unknown-id"  # the bad request that asks for what nobody has
+
 _FILE = Path(__file__).with_name("tasks.yaml")
 _LONGEST_NAME = 200  # no tool with a longer name is meant to be an AdCP task
 _WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -133,7 +135,7 @@ def _task(
     bad = [*_unsupported_major(major), *_unknown_id(unknown_id, tuple(codes)), *_wrong_type(wrong_type)]
     if waits(request):
         # An id that nobody has needs no earlier answer, so the chain must not wait for a request that does.
-        bad.sort(key=lambda item: item.name != "unknown-id")
+        bad.sort(key=lambda item: item.name != UNKNOWN_ID)
     return Task(
         name=name,
         protocol=protocol,
@@ -162,7 +164,7 @@ def _unknown_id(members: Mapping[str, Any] | None, codes: tuple[str, ...]) -> It
     if members:
         decisive = tuple(name for name, value in members.items() if UNKNOWN in str(value))
         words = f"{' and '.join(decisive)}: names something that does not exist"
-        yield Bad("unknown-id", codes, (Change(members, decisive, words),))
+        yield Bad(UNKNOWN_ID, codes, (Change(members, decisive, words),))
 
 
 def _wrong_type(candidates: Mapping[str, Any] | None) -> Iterator[Bad]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from pytest_adcp.harness.rules import Rule
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.subjects import Answer, Entry, Gap
 from pytest_adcp.harness.text import safe
-from pytest_adcp.harness.transcript import Era, Exchange, Kind
+from pytest_adcp.harness.transcript import Era, Exchange, Kind, Limits, Survey, Transcript
 from pytest_adcp.harness.verdict import Finding, Judgement, count
 
 from .model import (
@@ -35,11 +34,12 @@ from .model import (
     SurveyCost,
     Target,
     TranscriptFile,
+    json_text,
 )
 from .observations import observe
 
 _LONG = 600  # characters of a sentence; a name gets 200
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_SURVEY = Transcript(Survey(__version__, "", "", url="", name="", limits=Limits()), ())
 _EXPECTED = {Purpose.GOOD: Expect.SUCCESS, Purpose.BAD: Expect.ERROR}
 
 
@@ -48,26 +48,26 @@ class TargetFacts:
     """All that the report of one target is made of.
 
     Attributes:
-        evidence: what was recorded.
+        evidence: what was recorded; None where no server was asked for (client profile alone).
         rules: the rules that were selected, in the order of the report.
         findings: what they gave, in any order.
         judgement: the verdict and its reasons.
         profiles: names of the profiles judged.
         schemas: None where there were none to check payloads with.
         transcript: None where it was not kept.
-        narrowed: what kept rules from running (`-k`, `--lf` ...); empty: all ran.
+        selection: what kept rules from running (`-k`, `--lf` ...); empty: all ran.
         not_checked: what was left out beside the calls that the plan left out, which the evidence knows.
         checklist: what a person has to look at.
     """
 
-    evidence: Evidence
+    evidence: Evidence | None
     rules: Sequence[Rule]
     findings: Sequence[Finding]
     judgement: Judgement
     profiles: Sequence[str]
     schemas: Schemas | None = None
     transcript: TranscriptFile | None = None
-    narrowed: Sequence[str] = ()
+    selection: Sequence[str] = ()
     not_checked: Sequence[NotChecked] = ()
     checklist: Sequence[ChecklistItem] = ()
 
@@ -90,23 +90,16 @@ def build(
     return Report(
         harness=Harness("pytest-adcp", __version__, rules_version),
         generated_at=generated_at.astimezone(UTC).isoformat(timespec="seconds"),
-        settings=_plain(settings),
+        settings=json.loads(json_text(settings)),
         targets=tuple(_target(facts) for facts in targets),
     )
 
 
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    text = json.dumps(settings, ensure_ascii=False, default=str)
-    plain: dict[str, Any] = json.loads(_SURROGATE.sub("\ufffd", text))
-    return plain
-
-
 def _target(facts: TargetFacts) -> Target:
-    evidence = facts.evidence
+    evidence = facts.evidence or Evidence(_NO_SURVEY)
     survey = evidence.transcript.survey
     exchanges = evidence.transcript.exchanges
     server = evidence.server
-    unusable = survey.unusable
     left_out = (*(NotChecked(item.item, item.why) for item in survey.not_called), *facts.not_checked)
     return Target(
         url=safe(survey.url, _LONG),
@@ -129,19 +122,24 @@ def _target(facts: TargetFacts) -> Target:
             seconds=round(survey.seconds, 3),
             longest_chain_seconds=round(survey.longest_chain, 3),
         ),
-        diagnosis=Diagnosis(*(safe(text, _LONG) for text in (unusable.cause, unusable.message, unusable.cure)))
-        if unusable
-        else None,
+        diagnosis=_diagnosis(survey),
         findings=tuple(_findings(facts.findings, facts.rules)),
         not_checked=tuple(
-            dict.fromkeys(NotChecked(safe(item.item), safe(item.why, _LONG)) for item in left_out)
+            dict.fromkeys(NotChecked(safe(item.item, _LONG), safe(item.why, _LONG)) for item in left_out)
         ),
         calls=tuple(_calls(evidence)),
         observations=tuple(observe(evidence)),
         checklist=tuple(facts.checklist),
-        selection=Selected(not facts.narrowed, tuple(safe(how) for how in facts.narrowed)),
-        complete=survey.complete and unusable is None,
+        selection=Selected(not facts.selection, tuple(safe(how) for how in facts.selection)),
+        complete=survey.complete and survey.unusable is None,
     )
+
+
+def _diagnosis(survey: Survey) -> Diagnosis | None:
+    found = survey.unusable
+    if found is None:
+        return None
+    return Diagnosis(safe(found.cause), safe(found.message, _LONG), safe(found.cure, _LONG))
 
 
 def _revision(evidence: Evidence) -> str | None:

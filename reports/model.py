@@ -1,7 +1,7 @@
 """The report of a run, report.json: what every output is made of.
 
-report.schema.json says what each member means. All text in a built report is escaped (harness/text.py), so it can go to
-a terminal as it is; a report that was loaded is a foreign file, and its text is foreign text.
+report.schema.json says what each member means. All text in a built report is escaped (harness/text.py); a
+loaded report is a foreign file, and its text is foreign text.
 """
 
 from __future__ import annotations
@@ -185,13 +185,21 @@ def dumps(report: Report) -> str:
     Raises:
         ValueError: the settings hold NaN or an infinity.
     """
-    version = {"schema_version": report.schema_version}
-    text = json.dumps(version | asdict(report), ensure_ascii=False, indent=2, allow_nan=False)
-    return _SURROGATE.sub("\ufffd", text) + "\n"
+    return json_text({"schema_version": report.schema_version} | asdict(report), indent=2) + "\n"
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """Return a value as JSON that any reader takes; what is no JSON value is written as a string.
+
+    Raises:
+        ValueError: there is NaN or an infinity in it.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=str)
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def save(report: Report, path: Path) -> None:
-    """Write the report under a temporary name and rename it; mode 0644. The folder is made where there is none."""
+    """Write the report under a temporary name and rename it; mode 0644. A missing folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -239,9 +247,14 @@ def loads(text: str | bytes, path: Path | str = "report.json") -> Report:
     if version is None:
         raise ReportError(f"{path}: this is not a pytest-adcp report (no schema_version)")
     if version != SCHEMA_VERSION:
-        found = quote(version, 40)
-        raise ReportError(f'{path}: schema_version {found} is not "{SCHEMA_VERSION}", the one this release reads')
-    if problem := _problem(data):
+        raise ReportError(
+            f'{path}: this release reads schema_version "{SCHEMA_VERSION}", not {quote(version, 40)}'
+        )
+    try:
+        problem = _problem(data)
+    except RecursionError:
+        problem = "nested too deeply"
+    if problem:
         raise ReportError(f"{path}: {problem}")
     return _record(
         Report,
@@ -262,7 +275,7 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _problem(data: Any) -> str:
+def _problem(data: object) -> str:
     """Say where a document first departs from the schema; empty where it does not."""
     import jsonschema  # takes longer to import than everything else here, and only readers of reports need it
 
@@ -273,13 +286,15 @@ def _problem(data: Any) -> str:
     if error.validator == "required":
         return f"{place}: {error.message}"
     # The library's own message quotes the whole value, which may be the whole report.
-    return f"{place}: {quote(error.instance, 80)} does not fit {error.validator}: {quote(error.validator_value)}"
+    return (
+        f"{place}: {quote(error.instance, 80)} does not fit {error.validator}: {quote(error.validator_value)}"
+    )
 
 
 Record = TypeVar("Record")
 
 
-def _record(cls: type[Record], data: Mapping[str, Any], **parts: Any) -> Record:
+def _record(cls: type[Record], data: Mapping[str, Any], **parts: object) -> Record:
     """Make a record of the members that it knows; arrays become tuples."""
     names = {item.name for item in fields(cls)}  # type: ignore[arg-type]
     values = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items() if name in names}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pytest_adcp.harness.calls import Purpose
 from pytest_adcp.harness.classify import Class
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.rules import Judged
-from pytest_adcp.harness.subjects import Answer, Gap, Subject
+from pytest_adcp.harness.subjects import Answer, Subject
 from pytest_adcp.harness.tasks import catalogue, look_alike
 from pytest_adcp.harness.text import plural, quote, safe
-from pytest_adcp.harness.transcript import Exchange, Kind
+from pytest_adcp.harness.transcript import Exchange
 
 from .model import Observation
 
@@ -36,7 +36,7 @@ def _release(evidence: Evidence) -> Observation:
     answers = (entry for entry in evidence.answers if isinstance(entry, Answer))
     told = next((item for item in answers if item.task.name == "get_adcp_capabilities"), None)
     if release is None:
-        note = "the server does not say which AdCP release it serves (no get_adcp_capabilities); it counts as 3.0"
+        note = "the server does not say which AdCP release it serves; it is judged as 3.0"
         return Observation("release-unknown", note, told.exchange.index if told else None)
     if source.startswith("--"):
         return Observation("release", f"judged against AdCP {release}, as {source} says")
@@ -57,25 +57,28 @@ def _look_alikes(evidence: Evidence) -> Iterator[Observation]:
     tasks = {name: look_alike(name) for name in names if isinstance(name, str)}
     alike = {name: task for name, task in tasks.items() if task and task not in names}
     for name, task in list(alike.items())[:_NAMED]:
-        yield Observation("look-alike", f"the tool {quote(name, 60)} looks like the AdCP task {task} under another name")
+        note = f"the tool {quote(name, 60)} looks like the AdCP task {task} under another name"
+        yield Observation("look-alike", note)
     others = [name for name, task in tasks.items() if name not in catalogue() and not task]
     if others:
-        yield Observation("other-tools", f"{plural(len(others), 'listed tool')} outside the AdCP catalogue: not called")
+        note = f"{plural(len(others), 'listed tool')} outside AdCP, called only where adcp.yaml says so"
+        yield Observation("other-tools", note)
 
 
 def _accepted(evidence: Evidence) -> Iterator[Observation]:
     for entry in evidence.answers:
-        if isinstance(entry, Gap) or not isinstance(entry, Answer):
+        if not isinstance(entry, Answer) or entry.call.purpose is not Purpose.BAD:
             continue
-        if entry.call.purpose is Purpose.BAD and entry.kind in (Class.SUCCESS, Class.INTERIM):
-            note = f"{safe(entry.label)} was accepted, although it is a bad request: {safe(entry.call.violates)}"
+        if entry.kind in (Class.SUCCESS, Class.INTERIM):
+            note = f"{safe(entry.label)} is a bad request and was accepted ({safe(entry.call.violates)})"
             yield Observation("bad-request-accepted", note, entry.exchange.index)
 
 
 def _retries(exchanges: tuple[Exchange, ...]) -> Iterator[Observation]:
     retried = [exchange for exchange in exchanges if exchange.retried]
     if retried:
-        note = f"{plural(len(retried), 'request')} had to be sent again; the first was {safe(retried[0].subject)}"
+        first = safe(retried[0].subject)
+        note = f"{plural(len(retried), 'request')} had to be sent again, {first} first"
         yield Observation("retries", note, retried[0].index)
 
 

@@ -68,7 +68,7 @@ def _alternatives(schema: Mapping[str, Any]) -> Iterator[list[tuple[Any, list[st
 
 
 class Bundle:
-    """The schemas of one release. The three releases write references in three ways; urljoin reads them all."""
+    """The schemas of one release. Each release writes references in its own way; urljoin reads them all."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

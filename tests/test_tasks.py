@@ -60,7 +60,7 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(item)
 
 
-# -- the file by itself ---------------------------------------------------------------------------------------
+# -- the file by itself -------------------------------------------------------------------------------------
 
 
 def test_the_catalogue_has_every_task_and_discovery_comes_first() -> None:
@@ -94,10 +94,8 @@ def test_only_tasks_that_look_something_up_count_as_read() -> None:
 @each_task
 def test_requests_hold_only_placeholders_that_are_known(task: Task) -> None:
     written = [task.request, *(change.members for item in task.bad for change in item.changes)]
-    left = [
-        text for text in strings([request(task), *(request(task, Change(part, (), "")) for part in written)])
-    ]
-    assert [text for text in left if text.startswith("$")] == []
+    sent = [request(task, Change(members, (), "")) for members in written]
+    assert [text for text in strings(sent) if text.startswith("$")] == []
 
 
 @each_task
@@ -169,7 +167,7 @@ def test_names_that_look_like_a_task(name: str, task: str | None) -> None:
     assert look_alike(name) == task
 
 
-# -- the file against the published schemas -------------------------------------------------------------------
+# -- the file against the published schemas -----------------------------------------------------------------
 
 
 def test_the_schemas_have_the_same_tasks() -> None:

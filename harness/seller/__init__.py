@@ -1,7 +1,7 @@
 """The reference seller and its faults: the demo, the self-test, and a sparring partner for clients.
 
-`running(SellerOptions(fault="nested-result"))` serves one from a thread and yields its URL; `serve` does it on
-a running event loop; `python -m pytest_adcp.harness.seller` is the command.
+`running(SellerOptions(fault="nested-result"))` serves one from a thread and yields its URL; `serve` does it
+on a running event loop; `python -m pytest_adcp.harness.seller` is the command.
 """
 
 from __future__ import annotations

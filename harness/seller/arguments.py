@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
-
+from typing import TYPE_CHECKING, cast
 
 from .errors import AdcpError
 from .rpc import Json
@@ -70,8 +69,8 @@ def _issue(error: ValidationError) -> Json:
     path = list(error.absolute_path)
     keyword = str(error.validator)
     if keyword == "required":
-        named: list[str] = error.validator_value  # type: ignore[assignment] - as in the schema
-        missing = next(name for name in named if name not in error.instance)
+        instance = cast("Json", error.instance)
+        missing = next(name for name in cast("list[str]", error.validator_value) if name not in instance)
         return {"pointer": _pointer([*path, missing]), "message": "is required", "keyword": keyword}
     # jsonschema's own message quotes the value, which may be long or secret.
     messages = {"type": f"has to be of type {error.validator_value}", "enum": "is none of the allowed values"}

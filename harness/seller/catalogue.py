@@ -208,7 +208,12 @@ def stocked_store() -> Store:
         spend=1200.0,
     )
     store.tasks["task_spring"] = PendingTask(
-        "task_spring", "update_media_buy", opened, opened, result={"media_buy_id": "mb_spring", "revision": 1}, polls=2
+        "task_spring",
+        "update_media_buy",
+        opened,
+        opened,
+        result={"media_buy_id": "mb_spring", "revision": 1},
+        polls=2,
     )
     return store
 

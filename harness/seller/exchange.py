@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +66,7 @@ MessageHook = Callable[
     [Exchange, Json, int], Json | bytes
 ]  # a JSON-RPC response, its HTTP status -> what is sent
 StreamHook = Callable[
-    [Exchange, bytes], AsyncIterator[bytes]
+    [Exchange, bytes], AsyncGenerator[bytes, None]
 ]  # the response as an SSE event -> the stream's bytes
 HttpHook = Callable[
     [Exchange, Answer, Wire], Awaitable[None]

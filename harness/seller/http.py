@@ -10,7 +10,7 @@ import contextlib
 import logging
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
@@ -50,7 +50,7 @@ class Reply:
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    stream: AsyncIterator[bytes] | None = None
+    stream: AsyncGenerator[bytes, None] | None = None
 
 
 class Wire:
@@ -103,8 +103,9 @@ class Wire:
             headers.append(("Content-Length", str(len(reply.body))))
         await self._write(self._http.send(h11.Response(status_code=reply.status, headers=headers)))
         if reply.stream is not None:
-            async for chunk in reply.stream:
-                await self._write(self._http.send(h11.Data(data=chunk)))
+            async with contextlib.aclosing(reply.stream) as stream:
+                async for chunk in stream:
+                    await self._write(self._http.send(h11.Data(data=chunk)))
         elif reply.body and not self._bodiless:
             await self._write(self._http.send(h11.Data(data=reply.body)))
         await self._write(self._http.send(h11.EndOfMessage()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 HEADERS = (
     ("Content-Type", "text/event-stream"),
@@ -19,12 +19,12 @@ def event(data: bytes) -> bytes:
     return b"event: message\n" + b"".join(b"data: " + line + b"\n" for line in lines) + b"\n"
 
 
-async def once(data: bytes) -> AsyncIterator[bytes]:
+async def once(data: bytes) -> AsyncGenerator[bytes, None]:
     """Yield the bytes and end the stream."""
     yield data
 
 
-async def quiet() -> AsyncIterator[bytes]:
+async def quiet() -> AsyncGenerator[bytes, None]:
     """Yield comments for as long as somebody listens: a stream on which nothing has to be said."""
     while True:
         yield b": open\n\n"

@@ -197,8 +197,8 @@ def responses_echo_the_id(message: Message) -> None:
 def refusals_carry_no_foreign_id(message: Message) -> None:
     """JSON-RPC errors that come with an HTTP error status carry the request's id, or null, or none.
 
-    Echo the id, or send null where the request was turned down unread. The constant "server-error" is what
-    1.x releases of the Python SDK send; 2.x sends null.
+    Echo the id, or send null where the request was turned down unread. The constant "server-error" comes from the
+    Python SDK's transport, which newer releases of it send in fewer places.
     """
     if not is_meant_as_response(message.value) or message.reply.status < 400 or "error" not in message.value:
         raise NotApplicable("it is no JSON-RPC error with an HTTP error status")

@@ -7,15 +7,18 @@ import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from . import error_objects, failures, lifecycle, messages, payloads, results, streams, transport
 from .model import Fault, UnknownFaultError
 
 __all__ = ["Fault", "UnknownFaultError", "fault_named", "faults"]
+
+MODULES = (payloads, results, failures, error_objects, messages, lifecycle, streams, transport)
 
 
 @functools.cache
 def faults() -> Mapping[str, Fault]:
     """Return every fault by its name."""
-    return MappingProxyType({})
+    return MappingProxyType({fault.name: fault for module in MODULES for fault in module.FAULTS})
 
 
 def fault_named(name: str) -> Fault:

@@ -23,7 +23,9 @@ class Fault:
     hooks: Hooks
     fails: frozenset[str] = frozenset()  # ids of MUST rules
     advises: frozenset[str] = frozenset()  # ids of SHOULD rules
-    blocks: bool = False  # no verdict comes of it: transport faults, and sellers that refuse or accept everything
+    blocks: bool = (
+        False  # no verdict comes of it: transport faults, and sellers that refuse or accept everything
+    )
     needs: Mapping[str, Any] = field(default_factory=dict)  # members of SellerOptions
     calls: tuple[Mapping[str, Any], ...] = ()  # calls of adcp.yaml without which the rules have no subject
 
@@ -55,7 +57,7 @@ def on_call(edit: Callable[[Json], Json | bytes]) -> Hooks:
     """Change the JSON-RPC responses to calls of tasks."""
 
     def hook(exchange: Exchange, message: Json, _: int) -> Json | bytes:
-        return edit(message) if exchange.ordinal else message
+        return edit(message) if exchange.ordinal and "result" in message else message
 
     return Hooks(message=hook)
 

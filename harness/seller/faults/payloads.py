@@ -76,7 +76,7 @@ def _long_text(units: int) -> Hooks:
     return _for_products(edit)
 
 
-def _extended(payload: Json, value: Any) -> Json:
+def _extended(payload: Json, value: object) -> Json:
     """Add an extension, which AdCP allows everywhere."""
     return {**payload, "ext": {"harbour_times": {"note": value}}}
 
@@ -86,15 +86,20 @@ def _main_list(payload: Json) -> list[Any]:
     return next((value for value in payload.values() if isinstance(value, list)), [payload])
 
 
-def _nested(depth: int) -> Any:
-    value: Any = []
+def _nested(depth: int) -> list[object]:
+    value: list[object] = []
     for _ in range(depth):
         value = [value]
     return value
 
 
 FAULTS = (
-    Fault("nested-result", "The payload stands inside `result`.", _wrapped(lambda data: {"result": data}), TOP_LEVEL),
+    Fault(
+        "nested-result",
+        "The payload stands inside `result`.",
+        _wrapped(lambda data: {"result": data}),
+        TOP_LEVEL,
+    ),
     Fault(
         "nested-result-fastmcp",
         "FastMCP wraps the payload in `result` and says so in _meta.",

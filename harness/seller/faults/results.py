@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pytest_adcp.harness.seller import rpc
 from pytest_adcp.harness.seller.exchange import Exchange, Hooks, ToolCall
 from pytest_adcp.harness.seller.rpc import Json
@@ -15,7 +13,7 @@ BLOCKS = rules("mcp.result.content-blocks")
 IS_ERROR = rules("mcp.result.is-error")
 
 
-def _content(value: Any) -> Hooks:
+def _content(value: object) -> Hooks:
     return on_success(lambda result: {**result, "content": value})
 
 

@@ -1,0 +1,280 @@
+"""The terminal summary: what failed, what it means and what to change, rule by rule."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_adcp.harness.rules import Level
+from pytest_adcp.harness.text import one_line, plural, safe
+from pytest_adcp.harness.verdict import Outcome, Verdict
+
+from .model import Diagnosis, NotChecked, Observation, Report, ReportedFinding, Target
+
+Line = tuple[str, dict[str, bool]]
+"""A line and how pytest's TerminalReporter.write_line is to mark it."""
+
+_COLOURS = {Verdict.CONFORMANT: "green", Verdict.NONCONFORMANT: "red", Verdict.INCONCLUSIVE: "yellow"}
+_SHOWN = 3  # of subjects, messages, rules, items: the rest is counted
+_GROUPS = 8  # of blocked reasons, things not checked, observations
+_BRIEF = 240  # characters of an advisory's message and of its fix
+_PARAGRAPH = 2000  # characters of any text: a report may be a foreign file
+_COMMAND = 10_000  # characters of a line that is not wrapped
+_NARROWEST = 40
+_INDENT = "  "
+_TRY = re.compile(r"@[0-9]+$")  # at the end of the subject of a call that was sent again
+
+
+def summary(report: Report, *, width: int, verbosity: int = 0, report_file: Path | None = None) -> list[Line]:
+    """Return the lines that sum a report up; nothing in them is unsafe for a terminal.
+
+    What people grep for or copy (verdict, pointers, links, curl commands) stays on one line whatever the width.
+
+    Args:
+        report: built or loaded.
+        width: columns to wrap at.
+        verbosity: as pytest's: below 0 verdict and failures, one line each; above 0 nothing is left out.
+        report_file: where report.json was written; None where it was not.
+    """
+    page = _Page(max(width, _NARROWEST), verbosity)
+    lines: list[Line] = []
+    for target in report.targets:
+        if lines and verbosity >= 0:
+            lines.append(("", {}))
+        lines.extend(page.target(target))
+    if verbosity > 0 or (verbosity == 0 and any(target.diagnosis is None for target in report.targets)):
+        lines.append(("", {}))
+        lines.extend(page.pointers(report, report_file))
+    return lines
+
+
+class _Page:
+    def __init__(self, width: int, verbosity: int) -> None:
+        self._width = width
+        self._verbosity = verbosity
+
+    @property
+    def _shown(self) -> int | None:
+        return None if self._verbosity > 0 else _SHOWN
+
+    @property
+    def _groups(self) -> int | None:
+        return None if self._verbosity > 0 else _GROUPS
+
+    # -- a target --------------------------------------------------------------------------------------------
+
+    def target(self, target: Target) -> Iterator[Line]:
+        """Yield all there is to say about one target."""
+        if target.diagnosis is not None:
+            yield from self._unusable(target.verdict, target.diagnosis)
+            return
+        first, *others = _verdict(target)
+        yield _line(first, bold=True, **{_COLOURS[target.verdict]: True})
+        failed = _of(target, Outcome.FAILED)
+        if self._verbosity < 0:
+            yield from (_line(self._failure(group)) for group in _by(failed, lambda item: item.rule))
+            return
+        for reason in others:
+            yield from self._paragraph(f"also: {reason}")
+        yield _line(_counts(target))
+        for group in _by(failed, lambda item: item.rule):
+            yield from self._failed(group)
+        for group in _by(_of(target, Outcome.ADVISORY), lambda item: item.rule):
+            yield from self._advisory(group)
+        yield from self._blocked(_of(target, Outcome.BLOCKED))
+        yield from self._not_checked(target.not_checked)
+        yield from self._observed(target.observations)
+
+    def _unusable(self, verdict: Verdict, diagnosis: Diagnosis) -> Iterator[Line]:
+        yield _line(f"{verdict}: {diagnosis.message}", bold=True, red=True)
+        yield from self._paragraph(f"cause: {diagnosis.cause}")
+        yield from self._paragraph(f"cure:  {diagnosis.cure}", hanging=len("cure:  "))
+
+    def _failure(self, group: Sequence[ReportedFinding]) -> str:
+        return f"{_title('FAILED', group)}{self._subjects(group)}: {one_line(group[0].message, _BRIEF)}"
+
+    def _failed(self, group: Sequence[ReportedFinding]) -> Iterator[Line]:
+        first = group[0]
+        yield ("", {})
+        yield from self._heading(f"{_title('FAILED', group)}{self._subjects(group)}", red=True)
+        yield from self._paragraph(first.message)
+        yield from self._labelled("expected", first.expected)
+        yield from self._labelled("received", first.received)
+        yield from self._whole("at", first.pointer or "")
+        messages = _by(group, lambda item: item.message)
+        for same in messages[1 : self._shown]:
+            yield from self._paragraph(f"also{self._subjects(same)}: {same[0].message}")
+        if rest := len(messages[self._shown :]) if self._shown else 0:
+            yield from self._paragraph(f"and {plural(rest, 'other message')}, in report.json")
+        for fix in list(dict.fromkeys(item.fix for item in group))[: self._shown]:
+            yield from self._labelled("fix", fix)
+        yield from self._whole("spec", first.source)
+        if first.curl:
+            yield _line(f"{_INDENT}{first.curl}")
+
+    def _advisory(self, group: Sequence[ReportedFinding]) -> Iterator[Line]:
+        first = group[0]
+        yield ("", {})
+        yield from self._heading(f"{_title('ADVISORY', group)}{self._subjects(group)}", yellow=True)
+        if self._verbosity > 0:
+            for same in _by(group, lambda item: item.message):
+                yield from self._paragraph(same[0].message)
+            yield from self._labelled("fix", first.fix)
+            yield from self._whole("spec", first.source)
+        else:
+            yield from self._paragraph(one_line(first.message, _BRIEF))
+            yield from self._labelled("fix", one_line(first.fix, _BRIEF))
+
+    def _blocked(self, findings: Sequence[ReportedFinding]) -> Iterator[Line]:
+        groups = _by(findings, lambda item: item.message)
+        for group in groups[: self._groups]:
+            yield ("", {})
+            yield from self._heading(f"BLOCKED: {group[0].message}", yellow=True)
+            rules = self._some([item.rule for item in group])
+            yield from self._paragraph(f"not judged: {rules}{self._subjects(group)}")
+        yield from self._more(groups, "reason")
+
+    def _not_checked(self, left_out: Sequence[NotChecked]) -> Iterator[Line]:
+        groups = _by(left_out, lambda item: item.why)
+        if groups:
+            yield ("", {})
+            yield _line("NOT CHECKED", bold=True)
+        for group in groups[: self._groups]:
+            yield from self._paragraph(f"{self._some([item.item for item in group])}: {group[0].why}")
+        yield from self._more(groups, "reason")
+
+    def _observed(self, observations: Sequence[Observation]) -> Iterator[Line]:
+        if observations:
+            yield ("", {})
+            yield _line("OBSERVED", bold=True)
+        for observation in observations[: self._groups]:
+            yield from self._paragraph(observation.note)
+        yield from self._more(observations, "observation")
+
+    def _more(self, things: Sequence[object], noun: str) -> Iterator[Line]:
+        if self._groups is not None and len(things) > self._groups:
+            yield _line(f"{_INDENT}and {plural(len(things) - self._groups, noun)} more, in report.json")
+
+    # -- where to read on ------------------------------------------------------------------------------------
+
+    def pointers(self, report: Report, report_file: Path | None) -> Iterator[Line]:
+        """Yield where the files lie and how to learn more about a rule."""
+        if report_file is not None:
+            yield _line(f"report:     {report_file}")
+        folder = report_file.parent if report_file is not None else Path()
+        for target in report.targets:
+            if target.transcript is not None:
+                file = folder / target.transcript.file
+                yield _line(f"transcript: {file} (judge it again, offline, with --adcp-replay)")
+        findings = [finding for target in report.targets for finding in target.findings]
+        for outcome in (Outcome.FAILED, Outcome.ADVISORY, Outcome.BLOCKED):
+            if rule := next((finding.rule for finding in findings if finding.outcome is outcome), None):
+                yield _line(f"more about a rule: pytest --adcp-explain {rule}")
+                return
+
+    # -- text ------------------------------------------------------------------------------------------------
+
+    def _subjects(self, group: Sequence[ReportedFinding]) -> str:
+        subjects = [item.subject for item in group if item.subject != "-"]
+        return f" on {self._some(subjects)}" if subjects else ""
+
+    def _some(self, names: Iterable[str]) -> str:
+        distinct = list(dict.fromkeys(names))
+        shown = ", ".join(distinct[: self._shown])
+        rest = len(distinct) - self._shown if self._shown is not None else 0
+        return f"{shown} +{rest} more" if rest > 0 else shown
+
+    def _heading(self, text: str, **markup: bool) -> Iterator[Line]:
+        yield from ((line, {"bold": True, **markup}) for line in self._wrapped(text, "", _INDENT))
+
+    def _paragraph(self, text: str, hanging: int = 0) -> Iterator[Line]:
+        yield from ((line, {}) for line in self._wrapped(text, _INDENT, _INDENT + " " * hanging))
+
+    def _labelled(self, label: str, text: str) -> Iterator[Line]:
+        if text:
+            yield from self._paragraph(f"{label + ':':<9} {text}", hanging=10)
+
+    def _whole(self, label: str, text: str) -> Iterator[Line]:
+        """Yield what people copy: never wrapped."""
+        if text:
+            yield _line(f"{_INDENT}{label + ':':<9} {text}")
+
+    def _wrapped(self, text: str, indent: str, further: str) -> list[str]:
+        return textwrap.wrap(
+            safe(text, _PARAGRAPH),
+            self._width,
+            initial_indent=indent,
+            subsequent_indent=further,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def _line(text: str, **markup: bool) -> Line:
+    return safe(text, _COMMAND), markup
+
+
+def _of(target: Target, outcome: Outcome) -> list[ReportedFinding]:
+    return [finding for finding in target.findings if finding.outcome is outcome]
+
+
+Item = TypeVar("Item")
+
+
+def _by(items: Iterable[Item], key: Callable[[Item], str]) -> list[list[Item]]:
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
+
+
+def _title(word: str, group: Sequence[ReportedFinding]) -> str:
+    level = Level.MUST if any(item.level is Level.MUST for item in group) else Level.SHOULD
+    return f"{word} {group[0].rule} ({level})"
+
+
+def _verdict(target: Target) -> list[str]:
+    """Return the verdict line and what has to be said beside it."""
+    facts = f" ({', '.join(_facts(target))})"
+    if target.verdict is Verdict.NONCONFORMANT:
+        return [f"nonconformant: {_failures(target)}{facts}", *target.reasons]
+    if target.verdict is Verdict.INCONCLUSIVE:
+        reason, *others = target.reasons or ("nothing failed, and too little could be judged",)
+        return [f"inconclusive: {reason}{facts}", *others]
+    passed = {finding.rule for finding in _of(target, Outcome.PASSED)}
+    where = f" on {plural(len(target.calls), 'call')}" if target.calls else ""
+    return [f"conformant: {plural(len(passed), 'rule')} passed{where}{facts}", *target.reasons]
+
+
+def _failures(target: Target) -> str:
+    failed = _of(target, Outcome.FAILED)
+    musts = {finding.rule for finding in failed if finding.level is Level.MUST}
+    shoulds = {finding.rule for finding in failed} - musts
+    levels = ((Level.MUST, musts), (Level.SHOULD, shoulds))
+    rules = [plural(len(ids), f"{level} rule") for level, ids in levels if ids]
+    subjects = {finding.subject for finding in failed}
+    subjects |= {_TRY.sub("", subject) for subject in subjects}
+    hit = sum(call.subject in subjects for call in target.calls)
+    where = f" on {hit} of {plural(len(target.calls), 'call')}" if hit else ""
+    return f"{' and '.join(rules)} failed{where}"
+
+
+def _facts(target: Target) -> Iterator[str]:
+    revision = target.server.protocol_version
+    if target.url:
+        yield target.url
+        yield f"AdCP {target.adcp_version}" if target.adcp_version else "AdCP release unknown"
+        yield f"MCP {revision}" if revision else "MCP revision unknown"
+    else:
+        yield ", ".join(target.profiles)
+    if target.schemas is None and "core" in target.profiles:
+        yield "schemas not checked"
+
+
+def _counts(target: Target) -> str:
+    counts = ((outcome, target.counts.get(outcome, 0)) for outcome in Outcome)
+    words = [f"{count} {outcome.replace('-', ' ')}" for outcome, count in counts if count]
+    return f"checks: {', '.join(words)}" if words else "nothing was judged"
