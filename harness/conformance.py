@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import pytest
-
 from pytest_adcp import suites
 from pytest_adcp.reports import build, model, terminal
 
@@ -21,7 +20,7 @@ from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
 from .plan import Plan, PlanRequest, describe
 from .progress import Progress
-from .rules import Judged, Level, Profile, Rule, load
+from .rules import Level, Profile, Rule, load
 from .selection import SUITES, Selection
 from .settings import DEMO_ACCOUNT, Settings
 from .subjects import Answer, Entry
@@ -75,7 +74,7 @@ class Conformance:
         self.settings: Settings = options.build(config)
         self.evidence: Evidence | None = None
         self.findings: list[Finding] = []
-        self._vectors: tuple[Entry, ...] | None = None
+        self._vectors: tuple[Entry, ...] = ()
         self._faults = 0
         self._collected = 0
         self._transcript: Transcript | None = None
@@ -91,7 +90,11 @@ class Conformance:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Survey the target, once, before anything is collected and before xdist starts its workers."""
         option = session.config.option
-        if option.showfixtures or option.show_fixtures_per_test or getattr(option, "cacheshow", None) is not None:
+        if (
+            option.showfixtures
+            or option.show_fixtures_per_test
+            or getattr(option, "cacheshow", None) is not None
+        ):
             return
         if Profile.CLIENT in self.settings.profiles:
             self._vectors = vector_subjects.build(self.settings.vectors)
@@ -136,14 +139,20 @@ class Conformance:
             except KeyboardInterrupt:
                 surveyor.recorder.stop("the run was interrupted")
                 self._keep(surveyor.transcript())
-                kept = f"; {len(surveyor.transcript().exchanges)} exchanges kept in {self._file}" if self._file else ""
+                kept = (
+                    f"; {len(surveyor.transcript().exchanges)} exchanges kept in {self._file}"
+                    if self._file
+                    else ""
+                )
                 pytest.exit(f"adcp: survey interrupted{kept}", returncode=2)
             finally:
                 progress.done()
         self._plan = surveyor.plan
         if not self.settings.plan_only:
             self._keep(surveyor.transcript())
-        self.evidence = Evidence(surveyor.transcript() if self._transcript is None else self._transcript, spec=self.settings.spec)
+        self.evidence = Evidence(
+            surveyor.transcript() if self._transcript is None else self._transcript, spec=self.settings.spec
+        )
 
     def _order(self, target: Target) -> Order:
         settings = self.settings
@@ -163,7 +172,11 @@ class Conformance:
             sandbox_account=settings.sandbox_account or (DEMO_ACCOUNT if settings.demo else None),
             calls=settings.calls,
         )
-        tls = ssl_context(settings.ca_file, settings.client_cert) if settings.ca_file or settings.client_cert else None
+        tls = (
+            ssl_context(settings.ca_file, settings.client_cert)
+            if settings.ca_file or settings.client_cert
+            else None
+        )
         return Order(
             target,
             Connection(tls, settings.proxy),
@@ -205,8 +218,8 @@ class Conformance:
 
     def entries(self, rule: Rule) -> tuple[Entry, ...]:
         """Return what a rule is tried on."""
-        if rule.judged is Judged.VECTOR:
-            return vector_subjects.for_rule(rule, self._vectors or ())
+        if rule.profile is Profile.CLIENT:
+            return vector_subjects.of_kind(rule.judged, self._vectors)
         assert self.evidence is not None
         return self.evidence.entries(rule.judged)
 
@@ -283,7 +296,10 @@ class Conformance:
             return
         width = terminalreporter._tw.fullwidth
         for line, markup in terminal.summary(
-            self._report, width=width, verbosity=self.config.option.verbose, report_file=self.settings.report_dir / _REPORT
+            self._report,
+            width=width,
+            verbosity=self.config.option.verbose,
+            report_file=self.settings.report_dir / _REPORT,
         ):
             write(line, **markup)
 
@@ -340,7 +356,7 @@ class Conformance:
             if survey.unusable is None:
                 gaps += self._missing(answers)
         if Profile.CLIENT in self.settings.profiles:
-            gaps += vector_subjects.missing(self._vectors or ())
+            gaps += vector_subjects.missing(self._vectors)
         return gaps
 
     def _missing(self, answers: list[Answer]) -> list[str]:

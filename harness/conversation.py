@@ -88,14 +88,21 @@ class Conversation:
         for attempt in range(1, TRIES + 1):
             at = (phase, position, attempt)
             speaking = session or self.session
-            said = await self._post(lane, at, speaking, compose(speaking, self.next_id()), kind, subject, attempt)
-            if session is None and self._forgotten(said, speaking):
-                if await self._renew(lane, speaking):
-                    self._recorder.mark_retried(at)
-                    at = (phase, position, TRIES + 1)
-                    said = await self._post(
-                        lane, at, self.session, compose(self.session, self.next_id()), kind, subject, attempt + 1
-                    )
+            said = await self._post(
+                lane, at, speaking, compose(speaking, self.next_id()), kind, subject, attempt
+            )
+            if session is None and self._forgotten(said, speaking) and await self._renew(lane, speaking):
+                self._recorder.mark_retried(at)
+                at = (phase, position, TRIES + 1)
+                said = await self._post(
+                    lane,
+                    at,
+                    self.session,
+                    compose(self.session, self.next_id()),
+                    kind,
+                    subject,
+                    attempt + 1,
+                )
             delay = asked_delay(said.exchange, said.reading.response)
             left = self._limits.survey_timeout - self._recorder.elapsed
             if delay is None or attempt == TRIES or delay >= left or self._recorder.stopped:
@@ -106,7 +113,9 @@ class Conversation:
 
     async def notify(self, lane: Lane, place: Place, session: Session) -> None:
         """Send notifications/initialized."""
-        await self._post(lane, place, session, session.initialized(), Kind.INITIALIZED, "notifications/initialized", 1)
+        await self._post(
+            lane, place, session, session.initialized(), Kind.INITIALIZED, "notifications/initialized", 1
+        )
 
     async def close(self, lane: Lane, place: Place) -> None:
         """End the session, where there is one."""
@@ -124,7 +133,9 @@ class Conversation:
             limits=self._limits,
             secret_headers=self._target.credentials.secret_header_names,
         )
-        self._recorder.add(place, sent, kind=Kind.DELETE, subject="session/delete", era=self.session.era, started=started)
+        self._recorder.add(
+            place, sent, kind=Kind.DELETE, subject="session/delete", era=self.session.era, started=started
+        )
 
     def adopt(self, session: Session, said: Said) -> bool:
         """Take the session that an initialize result opens; False where there is no such result."""
@@ -142,7 +153,14 @@ class Conversation:
         return (("User-Agent", USER_AGENT), *self.credentials)
 
     async def _post(
-        self, lane: Lane, place: Place, session: Session, message: Outgoing, kind: Kind, subject: str, attempt: int
+        self,
+        lane: Lane,
+        place: Place,
+        session: Session,
+        message: Outgoing,
+        kind: Kind,
+        subject: str,
+        attempt: int,
     ) -> Said:
         await self._pace.turn()
         started = self._recorder.elapsed
@@ -206,7 +224,13 @@ class Conversation:
             self._renewals += 1
             session = Session(Era.HANDSHAKE)
             said = await self._post(
-                lane, (0, 2, 0), session, session.initialize(self.next_id()), Kind.INITIALIZE, "initialize/again", 1
+                lane,
+                (0, 2, 0),
+                session,
+                session.initialize(self.next_id()),
+                Kind.INITIALIZE,
+                "initialize/again",
+                1,
             )
             if not self.adopt(session, said):
                 return False

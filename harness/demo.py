@@ -24,7 +24,15 @@ def demo_seller(*arguments: str) -> Iterator[str]:
     Raises:
         DemoError: it ended, or said no address, before it was ready.
     """
-    command = [sys.executable, "-c", _BOOT, str(Path(__file__).resolve().parents[1]), "--port", "0", *arguments]
+    command = [
+        sys.executable,
+        "-c",
+        _BOOT,
+        str(Path(__file__).resolve().parents[1]),
+        "--port",
+        "0",
+        *arguments,
+    ]
     process = subprocess.Popen(  # noqa: S603 - our own module
         [*command, "--until-stdin-closes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -33,7 +41,9 @@ def demo_seller(*arguments: str) -> Iterator[str]:
         line = process.stdout.readline()
         _, found, url = line.strip().partition("listening on ")
         if not found:
-            raise DemoError(f"the reference seller did not start (it said {line!r}, exit code {process.poll()})")
+            raise DemoError(
+                f"the reference seller did not start (it said {line!r}, exit code {process.poll()})"
+            )
         yield url
     finally:
         if process.stdin is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from . import jsontext
 from .conversation import Said
 from .session import Session
 from .sse import Event
@@ -58,7 +57,11 @@ async def look_around(lane: Lane, target: Target, limits: Limits, refused: Excha
             until=lambda event: bool(event.data),
             secret_headers=target.credentials.secret_header_names,
         )
-        if sent.response is not None and sent.response.status == 200 and b"protocolVersion" in sent.response.body:
+        if (
+            sent.response is not None
+            and sent.response.status == 200
+            and b"protocolVersion" in sent.response.body
+        ):
             return Surroundings(working=url)
     sent = await send(
         lane,
@@ -72,7 +75,11 @@ async def look_around(lane: Lane, target: Target, limits: Limits, refused: Excha
         secret_headers=target.credentials.secret_header_names,
     )
     response = sent.response
-    legacy = response is not None and response.media_type == "text/event-stream" and b"event: endpoint" in response.body
+    legacy = (
+        response is not None
+        and response.media_type == "text/event-stream"
+        and b"event: endpoint" in response.body
+    )
     return Surroundings(legacy_sse=legacy)
 
 
@@ -86,16 +93,20 @@ def _neighbours(url: str) -> list[str]:
     others = [path.rstrip("/") if path.endswith("/") and path != "/" else f"{path.rstrip('/')}/"]
     if not path.rstrip("/").endswith("/mcp"):
         others.append(f"{path.rstrip('/')}/mcp")
-    return [urlunsplit((parts.scheme, parts.netloc, other, parts.query, "")) for other in others if other != path]
+    return [
+        urlunsplit((parts.scheme, parts.netloc, other, parts.query, "")) for other in others if other != path
+    ]
 
 
-def diagnose(target: Target, initialize: Said, discover: Said, seen: Surroundings) -> Diagnosis:
+def diagnose(target: Target, initialize: Said, seen: Surroundings) -> Diagnosis:
     """Return the one thing to say about a target that answers neither initialize nor server/discover."""
     exchange = initialize.exchange
     where = safe(target.display_url)
     if exchange.end is not End.COMPLETE or exchange.response is None:
         detail = f": {exchange.detail}" if exchange.detail else ""
-        return Diagnosis(str(exchange.end), f"{where} gave no answer to initialize{detail}", _CURES[exchange.end])
+        return Diagnosis(
+            str(exchange.end), f"{where} gave no answer to initialize{detail}", _CURES[exchange.end]
+        )
     response = exchange.response
     status = response.status
     if status in (401, 403):
@@ -110,7 +121,7 @@ def diagnose(target: Target, initialize: Said, discover: Said, seen: Surrounding
         return Diagnosis(
             "legacy-sse",
             f"{where} speaks the HTTP+SSE transport of MCP 2024-11-05, which Streamable HTTP replaced",
-            "serve Streamable HTTP (in most SDKs another transport class or `transport=\"http\"`), and use that URL",
+            'serve Streamable HTTP (in most SDKs another transport class or `transport="http"`), and use that URL',
         )
     if 300 <= status < 400:
         location = response.header("location")
@@ -120,7 +131,11 @@ def diagnose(target: Target, initialize: Said, discover: Said, seen: Surrounding
             "use the URL that it leads to, if that is your server",
         )
     if status == 404:
-        return Diagnosis("not-found", f"{where} answers HTTP 404", "check the path of the MCP endpoint, /mcp in most servers")
+        return Diagnosis(
+            "not-found",
+            f"{where} answers HTTP 404",
+            "check the path of the MCP endpoint, /mcp in most servers",
+        )
     error = initialize.reading.response.get("error") if initialize.reading.response else None
     if error is not None:
         return Diagnosis(
@@ -144,18 +159,24 @@ def diagnose(target: Target, initialize: Said, discover: Said, seen: Surrounding
 
 
 def _start(body: bytes) -> str:
-    return quote(jsontext.decode(body[:400]), 80) if body else "an empty body"
+    return quote(body[:400].decode("utf-8", "replace"), 80) if body else "an empty body"
 
 
 def _unauthorized(target: Target, exchange: Exchange, where: str) -> Diagnosis:
     response = exchange.response
     status = response.status if response else 0
     challenge = response.header("www-authenticate") if response else None
-    asks = f"; it asks for {quote(challenge)}" if challenge else "; it does not say (no WWW-Authenticate) what it wants"
+    asks = (
+        f"; it asks for {quote(challenge)}"
+        if challenge
+        else "; it does not say (no WWW-Authenticate) what it wants"
+    )
     if target.credentials.kinds:
         kinds = " and ".join(str(kind) for kind in target.credentials.kinds)
         return Diagnosis(
-            "credentials-refused", f"{where} refuses the credentials given ({kinds}): HTTP {status}{asks}", "check the value in the environment variable"
+            "credentials-refused",
+            f"{where} refuses the credentials given ({kinds}): HTTP {status}{asks}",
+            "check the value in the environment variable",
         )
     return Diagnosis(
         "credentials-wanted",

@@ -84,6 +84,8 @@ _TABLE = {
 }
 
 ERROR_CODES: Final[dict[str, ErrorCode]] = {
-    name: ErrorCode(name, recovery, since) for (since, recovery), names in _TABLE.items() for name in names.split()
+    name: ErrorCode(name, recovery, since)
+    for (since, recovery), names in _TABLE.items()
+    for name in names.split()
 }
 """All standard codes up to AdCP 3.2, by name."""

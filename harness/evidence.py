@@ -5,7 +5,7 @@ Everything here is derived from the recorded bytes alone, once a run; a live ser
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -45,7 +45,7 @@ class Evidence:
     # -- one generator a kind -------------------------------------------------------------------------------
 
     def _build(self, kind: Judged) -> Iterator[Entry]:
-        builders = {
+        builders: dict[Judged, Callable[[], Iterable[Entry]]] = {
             Judged.REPLY: self._replies,
             Judged.MESSAGE: self._messages,
             Judged.NOTIFICATION: self._notifications,
@@ -59,7 +59,8 @@ class Evidence:
             Judged.ERROR: lambda: self._of_class(Class.ERROR),
             Judged.INTERIM: lambda: self._of_class(Class.INTERIM),
             Judged.EXPECTATION: self._expectations,
-            Judged.VECTOR: lambda: (),
+            Judged.SUCCESS_VECTOR: tuple,
+            Judged.ERROR_VECTOR: tuple,
         }
         yield from builders[kind]()
 
@@ -161,7 +162,9 @@ class Evidence:
             failure = extract_error(tool_result if tool_result is not None else response)
             kind = classify(task, tool_result, response, extraction)
             if kind is Class.UNSUPPORTED:
-                yield Gap(label, "the test controller does not know the scenario", blocked=False, exchange=exchange)
+                yield Gap(
+                    label, "the test controller does not know the scenario", blocked=False, exchange=exchange
+                )
                 continue
             yield Answer(
                 label=label,
@@ -276,7 +279,6 @@ _NOTHING = {
     Judged.ANSWER: "no AdCP task was called",
     Judged.INTERIM: "no answer was submitted, working, input-required or auth-required",
     Judged.EXPECTATION: "no configured call says what it expects",
-    Judged.VECTOR: "no vector was given",
 }
 _OPTIONAL = {Judged.NOTIFICATION, Judged.DISCOVERY, Judged.INTERIM, Judged.EXPECTATION}
 

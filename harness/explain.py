@@ -6,7 +6,6 @@ import difflib
 import sys
 
 import pytest
-
 from pytest_adcp import suites
 
 from .rules import Rule, load
@@ -47,8 +46,16 @@ def explain(name: str) -> str:
     if rule is None:
         near = difflib.get_close_matches(name, rules, n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise pytest.UsageError(f"--adcp-explain: there is no rule {name!r}{hint} (--adcp-rules lists them all)")
-    lines = [f"{rule.id} ({rule.level})", f"  {rule.requirement}", "", f"  fix:    {rule.fix}", f"  spec:   {rule.source}"]
+        raise pytest.UsageError(
+            f"--adcp-explain: there is no rule {name!r}{hint} (--adcp-rules lists them all)"
+        )
+    lines = [
+        f"{rule.id} ({rule.level})",
+        f"  {rule.requirement}",
+        "",
+        f"  fix:    {rule.fix}",
+        f"  spec:   {rule.source}",
+    ]
     lines.append(f"  judged: every {rule.judged.replace('_', ' ')}")
     if rule.since:
         weaker = f", SHOULD from {rule.advisory_since}" if rule.advisory_since else ""

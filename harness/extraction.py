@@ -182,7 +182,9 @@ def _success_from_text(content: list[Any], limit: int) -> Extraction:
         if read.outcome is TextOutcome.FOUND:
             return Extraction(read.value, Path.TEXT_FALLBACK, read.pointer, texts=tuple(texts))
     outcomes = {text.outcome for text in texts}
-    reason = next((reason for outcome, reason in _SUCCESS_REASONS.items() if outcome in outcomes), Reason.NO_TEXT)
+    reason = next(
+        (reason for outcome, reason in _SUCCESS_REASONS.items() if outcome in outcomes), Reason.NO_TEXT
+    )
     return Extraction(None, Path.NONE, reason=reason, texts=tuple(texts))
 
 
@@ -257,7 +259,9 @@ def _error_from_text(content: Any) -> ErrorExtraction:
     texts: list[TextItem] = []
     for index, item in enumerate(content if isinstance(content, list) else []):
         if item is None:
-            return ErrorExtraction(None, Path.NONE, pointer("content", index), Reason.THROWS, texts=tuple(texts))
+            return ErrorExtraction(
+                None, Path.NONE, pointer("content", index), Reason.THROWS, texts=tuple(texts)
+            )
         if _member(item, "type") != "text":
             continue
         read = _read_text(index, _member(item, "text"), math.inf)

@@ -163,7 +163,7 @@ def judge_item(item: RuleItem) -> None:
             user_properties=item.user_properties,
         )
         if called:
-            report.adcp = asdict(finding) if finding else {"fault": item.nodeid}
+            report.adcp = asdict(finding) if finding else {"fault": item.nodeid}  # type: ignore[attr-defined]
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 

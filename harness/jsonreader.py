@@ -66,7 +66,7 @@ _FOREIGN = {"None", "True", "False", "undefined", "nil", "NULL", "TRUE", "FALSE"
 _NON_FINITE = {"NaN", "Infinity", "-Infinity", "nan", "inf", "-inf"}
 
 
-class NotJSON(ValueError):
+class NotJSONError(ValueError):
     """A text that JSON.parse refuses: the cause, and the offset in characters where it shows."""
 
     def __init__(self, cause: Cause, offset: int) -> None:
@@ -82,7 +82,9 @@ class Notes:
     """
 
     def __init__(self) -> None:
-        self.duplicates: dict[int, tuple[dict[str, Any], dict[str, bool]]] = {}  # name: whether the values differ
+        self.duplicates: dict[
+            int, tuple[dict[str, Any], dict[str, bool]]
+        ] = {}  # name: whether the values differ
         self.large: dict[int, tuple[float, str]] = {}  # the digits that were sent
         self.decoder = json.JSONDecoder(
             object_pairs_hook=self.members,
@@ -127,13 +129,15 @@ def read(text: str, notes: Notes) -> Any:
     """Read a JSON text of any depth up to MOST_LEVELS.
 
     Raises:
-        NotJSON: JSON.parse refuses it, or it is deeper.
+        NotJSONError: JSON.parse refuses it, or it is deeper.
     """
-    opened: list[tuple[list[Any], str | None]] = []  # items of each open container; a name is waiting for its value
+    opened: list[
+        tuple[list[Any], str | None]
+    ] = []  # items of each open container; a name is waiting for its value
     at = _skip(text, 0)
     while True:
         if len(opened) > MOST_LEVELS:
-            raise NotJSON(Cause.TOO_DEEP, at)
+            raise NotJSONError(Cause.TOO_DEEP, at)
         char = text[at : at + 1]
         if char == "[":
             at = _skip(text, at + 1)
@@ -219,8 +223,8 @@ def _joined(value: str) -> str:
 
 def _fail(text: str, at: int, cause: Cause) -> NoReturn:
     if not text.strip(" \t\n\r"):
-        raise NotJSON(Cause.EMPTY, 0)
-    raise NotJSON(cause if at < len(text) else Cause.TRUNCATED, at)
+        raise NotJSONError(Cause.EMPTY, 0)
+    raise NotJSONError(cause if at < len(text) else Cause.TRUNCATED, at)
 
 
 def _word(text: str, at: int, *, nested: bool) -> Cause:

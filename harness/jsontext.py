@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
-from .jsonreader import Cause, NotJSON, Notes, read
+from .jsonreader import Cause, Notes, NotJSONError, read
 from .jsonvalues import (
     EXACT_INTEGER,
     equal,
@@ -114,7 +114,7 @@ def parse(source: str | bytes) -> Parsed:
         notes, odd = Notes(), True
         try:
             value = read(text, notes)
-        except NotJSON as reason:
+        except NotJSONError as reason:
             line = text.count("\n", 0, reason.offset) + 1
             column = reason.offset - text.rfind("\n", 0, reason.offset)
             return Parsed(None, False, f"line {line} column {column}: {reason}", reason.cause, objections)
@@ -132,7 +132,9 @@ def _decode(source: bytes) -> tuple[str, tuple[Objection, ...]]:
         text = source.decode()
     except UnicodeDecodeError as error:
         text = source.decode(errors="replace")
-        detail = f"byte 0x{source[error.start]:02X} at offset {error.start} is not UTF-8; it is read as U+FFFD"
+        detail = (
+            f"byte 0x{source[error.start]:02X} at offset {error.start} is not UTF-8; it is read as U+FFFD"
+        )
         objections.append(Objection(ObjectionKind.INVALID_UTF8, "", detail))
     return text, tuple(objections)
 
@@ -212,7 +214,9 @@ def _names(item: dict[str, Any], link: _Link, notes: Notes) -> Iterator[Objectio
 
 
 def _deep(link: _Link) -> Objection:
-    return Objection(ObjectionKind.DEEP, _pointer(link), f"more than {DEEPEST} levels deep; many readers stop there")
+    return Objection(
+        ObjectionKind.DEEP, _pointer(link), f"more than {DEEPEST} levels deep; many readers stop there"
+    )
 
 
 def _pointer(link: _Link) -> str:

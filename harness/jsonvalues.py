@@ -42,7 +42,9 @@ def _decimal(value: float) -> str:
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
-    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))  # stands after this many digits
+    point = (
+        len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    )  # stands after this many digits
     digits = digits.rstrip("0")
     if len(digits) <= point <= 21:
         text = digits.ljust(point, "0")
@@ -135,7 +137,12 @@ def resolve(value: Any, path: str) -> Any:
         token = escaped.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and token in value:
             value = value[token]
-        elif isinstance(value, list) and len(token) < 20 and _INDEX.fullmatch(token) and int(token) < len(value):
+        elif (
+            isinstance(value, list)
+            and len(token) < 20
+            and _INDEX.fullmatch(token)
+            and int(token) < len(value)
+        ):
             value = value[int(token)]
         else:
             raise LookupError(f"nothing at {path!r}")

@@ -58,7 +58,9 @@ async def fetch_token(client: OAuthClient, connection: Connection, limits: Limit
     if not isinstance(token, str) or not token:
         raise OAuthError(f"no token from {where}: the answer has no access_token string")
     if str(answer.get("token_type", "bearer")).lower() != "bearer":
-        raise OAuthError(f"the token from {where} is of type {quote(answer['token_type'], 40)}, and only bearer is known")
+        raise OAuthError(
+            f"the token from {where} is of type {quote(answer['token_type'], 40)}, and only bearer is known"
+        )
     try:
         Credentials(bearer=token)
     except ValueError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import itertools
 
 _SELECTING = ("--server-url", "--adcp-config", "--adcp-replay", "--adcp-profile")
 _LARGEST = 1 << 20  # bytes of a conftest that are looked at
@@ -18,7 +19,7 @@ def asks_without_path(config: pytest.Config, args: list[str]) -> bool:
     if not asked and not os.environ.get("ADCP_SERVER_URL"):
         return False
     # --server-url is not registered yet, so "--server-url URL" leaves its value among the paths.
-    values = {after for before, after in zip(args, args[1:], strict=False) if before == "--server-url"}
+    values = {after for before, after in itertools.pairwise(args) if before == "--server-url"}
     return all(path in values for path in config.known_args_namespace.file_or_dir)
 
 

@@ -176,8 +176,8 @@ class _Planner:
             Values(self._run_id, f"{task.name}/{name}", self._request.today, account),
         )
         decisive = change.decisive if change else ()
-        taken = {_member(take.argument) for take in filled.takes}
-        fitted = tool.fit(filled.arguments, unchecked=taken.union(decisive))
+        to_come = {_member(place) for place in (*filled.needed, *(take.argument for take in filled.takes))}
+        fitted = tool.fit(filled.arguments, unchecked=to_come.union(decisive))
         sent = fitted.arguments if tool.wrapper is None else fitted.arguments[tool.wrapper]
         if fitted.missing:
             names = _some([quote(missing, 60) for missing in fitted.missing])

@@ -30,7 +30,9 @@ class Progress:
         if self._reporter is None or not self._traced:
             return
         response = exchange.response
-        came = f"HTTP {response.status}, {len(response.body)} bytes" if response is not None else "no response"
+        came = (
+            f"HTTP {response.status}, {len(response.body)} bytes" if response is not None else "no response"
+        )
         end = "" if exchange.end == "complete" else f", {exchange.end}: {exchange.detail}"
         line = f"adcp: {exchange.started:7.3f} s  {exchange.subject}: {came} in {exchange.seconds:.3f} s{end}"
         self._reporter.write_line(safe(line, 300))

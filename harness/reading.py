@@ -44,7 +44,7 @@ def read(exchange: Exchange) -> Reading:
     documents = tuple(_documents(exchange))
     found = [d for d in documents if isinstance(d.parsed.value, Mapping) and _is_response(d.parsed.value)]
     same = [d for d in found if jsontext.equal(d.parsed.value.get("id"), sent.get("id"))]
-    document = (same or found or [None])[0]
+    document = next(iter(same or found), None)
     return Reading(sent, documents, document, document.parsed.value if document else None)
 
 

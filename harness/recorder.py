@@ -41,7 +41,15 @@ class Recorder:
         self.stopped = self.stopped or reason
 
     def add(
-        self, place: Place, sent: Sent, *, kind: Kind, subject: str, era: Era | None, started: float, attempt: int = 1
+        self,
+        place: Place,
+        sent: Sent,
+        *,
+        kind: Kind,
+        subject: str,
+        era: Era | None,
+        started: float,
+        attempt: int = 1,
     ) -> Exchange:
         """Record one exchange."""
         request = replace(
@@ -53,7 +61,9 @@ class Recorder:
         response = sent.response
         if response is not None:
             response = replace(
-                response, headers=self.redactor.headers(response.headers), body=self.redactor.data(response.body)
+                response,
+                headers=self.redactor.headers(response.headers),
+                body=self.redactor.data(response.body),
             )
             self._received += response.received
         exchange = Exchange(
@@ -101,7 +111,9 @@ class Recorder:
             self._failures.clear()
         self._failures.append(failure)
         if len(self._failures) >= SAME_FAILURES:
-            self.stop(f"{SAME_FAILURES} exchanges in a row ended the same way, where calls had passed before: {failure}")
+            self.stop(
+                f"{SAME_FAILURES} exchanges in a row ended the same way, where calls had passed before: {failure}"
+            )
 
 
 def _failure(exchange: Exchange) -> str | None:

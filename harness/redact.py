@@ -23,7 +23,6 @@ _TOKEN_PREFIX = re.compile(
     r"(?:[Bb]earer|[Bb]asic) |eyJ|(?:sk|pk)[-_]|gh[opsu]_|github_pat_|glpat-|xox[abp]-|AKIA"
 )
 _SCHEME = re.compile(r"(?:Basic|Bearer|Digest|Negotiate) ", re.IGNORECASE)
-_LITERAL = re.compile(r"[A-Za-z0-9_.-]+")  # characters that no encoding of text escapes
 _MOST_BACKSLASHES = 7  # before an escaped character, in JSON inside JSON inside JSON
 
 
@@ -110,15 +109,16 @@ class Redactor:
 
 def _base64_forms(secret: str) -> set[str]:
     data = secret.encode("utf-8", "surrogatepass")
-    return {encode(data).decode().rstrip("=") for encode in (base64.b64encode, base64.urlsafe_b64encode)}
+    padded = {encode(data).decode() for encode in (base64.b64encode, base64.urlsafe_b64encode)}
+    return padded | {form.rstrip("=") for form in padded}
 
 
 def _pattern(secret: str) -> str:
     """Return a regular expression for a secret in which every special character may be escaped in any way."""
     parts = []
-    for run in re.findall(r"[A-Za-z0-9_.-]+|\\+|[^A-Za-z0-9_.\\-]", secret):
-        if _LITERAL.fullmatch(run):
-            parts.append(re.escape(run))
+    for run in re.findall(r"[A-Za-z0-9]+|\\+|[^A-Za-z0-9\\]", secret):
+        if run.isascii() and run.isalnum():
+            parts.append(run)
         elif run[0] == "\\":
             most = len(run) * (_MOST_BACKSLASHES + 1)
             parts.append(rf"(?:\\{{{len(run)},{most}}}+|(?:{_encoded(run[0])}){{{len(run)}}})")

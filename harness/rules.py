@@ -48,7 +48,8 @@ class Judged(StrEnum):
     ERROR = "error"  # an answer that says the task failed
     INTERIM = "interim"  # submitted, working, input-required, auth-required
     EXPECTATION = "expectation"  # a configured call and what the user says it must give
-    VECTOR = "vector"  # one test vector and what a client library made of it
+    SUCCESS_VECTOR = "success_vector"  # a vector of a success, and what a client library made of it
+    ERROR_VECTOR = "error_vector"  # a vector of an error, likewise
 
 
 class Broken(Exception):  # noqa: N818 - it is a verdict, not an error of ours

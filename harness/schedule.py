@@ -81,7 +81,9 @@ class Schedule:
         arguments = copy.deepcopy(dict(call.arguments))
         for take in call.takes:
             found = (jsontext.resolve(payload, take.value) for payload in self._payloads.get(take.tool, ()))
-            value = next((item for item in found if isinstance(item, str | int) and not isinstance(item, bool)), None)
+            value = next(
+                (item for item in found if isinstance(item, str | int) and not isinstance(item, bool)), None
+            )
             if value is None:
                 why = f"{take.tool} gave no {take.value.rpartition('/')[2]} to ask for"
                 self.not_called.append(NotCalled(call.subject, why))

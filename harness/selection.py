@@ -28,7 +28,9 @@ class Selection:
 
     def takes(self, module: str) -> bool:
         """Whether the rules of a module are wanted."""
-        return not self.modules or any(module == name or module.startswith(f"{name}.") for name in self.modules)
+        return not self.modules or any(
+            module == name or module.startswith(f"{name}.") for name in self.modules
+        )
 
     def takes_node(self, nodeid: str) -> bool:
         """Whether an item is wanted."""

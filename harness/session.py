@@ -48,7 +48,9 @@ class Session:
         """Return the notification that ends the handshake."""
         return _outgoing({"jsonrpc": "2.0", "method": "notifications/initialized"}, self._headers())
 
-    def request(self, request_id: str | int, method: str, params: Mapping[str, Any] | None = None) -> Outgoing:
+    def request(
+        self, request_id: str | int, method: str, params: Mapping[str, Any] | None = None
+    ) -> Outgoing:
         """Return a request in the form of the session's era."""
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if self.era is Era.HANDSHAKE:

@@ -6,7 +6,6 @@ import argparse
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from urllib import request
@@ -20,6 +19,7 @@ from .credentials import combined, held
 from .given import DEMO, Given, Givens, existing, located
 from .plan import ConfiguredCall
 from .redact import redact_members
+from .rules import Profile
 from .target import CredentialError, Target
 from .text import quote
 from .transcript import Limits
@@ -28,13 +28,6 @@ from .urls import UrlError, display_url, web_address
 RELEASES = ("3.0", "3.1", "3.2")
 # The reference seller takes this account; it is gone when the run is over.
 DEMO_ACCOUNT = {"brand": {"domain": "acme.example"}, "operator": "agency.example", "sandbox": True}
-
-
-class Profile(StrEnum):
-    """What can be judged."""
-
-    CORE = "core"
-    CLIENT = "client"
 
 
 @dataclass(frozen=True, slots=True)

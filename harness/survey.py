@@ -70,7 +70,11 @@ class Surveyor:
     """
 
     def __init__(
-        self, order: Order, *, progress: Progress = lambda done, total, subject: None, trace: Trace = lambda exchange: None
+        self,
+        order: Order,
+        *,
+        progress: Progress = lambda *_: None,
+        trace: Trace = lambda _: None,
     ) -> None:
         """Prepare a survey; nothing is sent yet."""
         self._order = order
@@ -212,7 +216,7 @@ class Surveyor:
             seen = await look_around(
                 self._lanes[0], self._order.target, self._limits, heard[Kind.INITIALIZE].exchange
             )
-            raise _GaveUp(diagnose(self._order.target, heard[Kind.INITIALIZE], heard[Kind.DISCOVER], seen))
+            raise _GaveUp(diagnose(self._order.target, heard[Kind.INITIALIZE], seen))
 
     async def _renew_token(self, said: Said) -> bool:
         response = said.exchange.response
@@ -305,7 +309,12 @@ class Surveyor:
         await self._tools_call(lane, (_PROBES, 0, 0), call, Kind.PROBE, subject=UNKNOWN_TOOL_SUBJECT)
 
     async def _tools_call(
-        self, lane: Lane, place: tuple[int, int, int], call: PlannedCall, kind: Kind, subject: str | None = None
+        self,
+        lane: Lane,
+        place: tuple[int, int, int],
+        call: PlannedCall,
+        kind: Kind,
+        subject: str | None = None,
     ) -> Said:
         params = {"name": call.tool, "arguments": dict(call.arguments)}
         return await self._talk.ask(
@@ -339,5 +348,5 @@ def _no_tools(said: Said) -> Diagnosis:
     return Diagnosis(
         "tools-list",
         f"the handshake worked, but tools/list did not: {why}",
-        "make tools/list answer {\"tools\": [...]}; without it no client knows what to call",
+        'make tools/list answer {"tools": [...]}; without it no client knows what to call',
     )

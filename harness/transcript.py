@@ -205,10 +205,13 @@ class Transcript:
                 lines = iter(file)
                 first = _loads(path, 1, next(lines, b""))
                 if first.get("format") != FORMAT:
-                    raise TranscriptError(f"{path}, line 1: this is not a pytest-adcp transcript (no \"format\": \"{FORMAT}\")")
+                    raise TranscriptError(
+                        f'{path}, line 1: this is not a pytest-adcp transcript (no "format": "{FORMAT}")'
+                    )
                 if first.get("format_version") != FORMAT_VERSION:
                     raise TranscriptError(
-                        f"{path}, line 1: format_version {first.get('format_version')!r} is not {FORMAT_VERSION}, the one this release reads"
+                        f"{path}, line 1: format_version {first.get('format_version')!r} is not {FORMAT_VERSION}, "
+                        "the one this release reads"
                     )
                 exchanges = []
                 for number, line in enumerate(lines, start=2):
@@ -216,7 +219,9 @@ class Transcript:
                     try:
                         exchanges.append(_exchange(record))
                     except (KeyError, TypeError, ValueError) as error:
-                        raise TranscriptError(f"{path}, line {number}: not an exchange record ({error!r})") from None
+                        raise TranscriptError(
+                            f"{path}, line {number}: not an exchange record ({error!r})"
+                        ) from None
         except OSError as error:
             raise TranscriptError(f"{path}: {error.strerror or error}") from None
         try:
@@ -225,7 +230,9 @@ class Transcript:
         except (KeyError, TypeError, ValueError) as error:
             raise TranscriptError(f"{path}, line 1: not a survey record ({error!r})") from None
         if len(exchanges) != expected:
-            raise TranscriptError(f"{path}: cut short: {len(exchanges)} of {expected} exchanges are there; record it again")
+            raise TranscriptError(
+                f"{path}: cut short: {len(exchanges)} of {expected} exchanges are there; record it again"
+            )
         return cls(survey, tuple(exchanges))
 
 
@@ -245,7 +252,9 @@ def _loads(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         record = json.loads(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
-        raise TranscriptError(f"{path}, line {number}: not JSON; the file is cut short or no transcript") from None
+        raise TranscriptError(
+            f"{path}, line {number}: not JSON; the file is cut short or no transcript"
+        ) from None
     if not isinstance(record, dict):
         raise TranscriptError(f"{path}, line {number}: not a record")
     return record
@@ -301,7 +310,9 @@ def _call(record: dict[str, Any]) -> PlannedCall:
 
 
 def _survey(record: dict[str, Any]) -> Survey:
-    values = {key: value for key, value in record.items() if key not in ("format", "format_version", "exchanges")}
+    values = {
+        key: value for key, value in record.items() if key not in ("format", "format_version", "exchanges")
+    }
     values["limits"] = Limits(**values["limits"])
     values["calls"] = tuple(_call(call) for call in values["calls"])
     values["not_called"] = tuple(NotCalled(**item) for item in values["not_called"])

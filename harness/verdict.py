@@ -56,15 +56,21 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
     index = exchange.index if exchange else None
 
     def finding(outcome: Outcome, message: str = "", level: Level = rule.level) -> Finding:
-        return Finding(rule.id, level, outcome, subject.label, safe(message, 600), exchange=index, source=rule.source)
+        return Finding(
+            rule.id, level, outcome, subject.label, safe(message, 600), exchange=index, source=rule.source
+        )
 
     if isinstance(subject, Gap):
         return finding(Outcome.BLOCKED if subject.blocked else Outcome.NOT_APPLICABLE, subject.why)
     if rule.revisions is not None and subject.revision not in rule.revisions:
-        return finding(Outcome.NOT_APPLICABLE, f"not a rule of MCP {subject.revision or 'in an unknown revision'}")
+        return finding(
+            Outcome.NOT_APPLICABLE, f"not a rule of MCP {subject.revision or 'in an unknown revision'}"
+        )
     level = rule.level_for(subject.release)
     if level is None:
-        return finding(Outcome.NOT_APPLICABLE, f"a rule from AdCP {rule.since}; this server serves {subject.release}")
+        return finding(
+            Outcome.NOT_APPLICABLE, f"a rule from AdCP {rule.since}; this server serves {subject.release}"
+        )
     try:
         rule.function(subject)
     except NotApplicable as reason:

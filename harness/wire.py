@@ -100,7 +100,7 @@ async def send(
     until: Callable[[Event], bool] | None = None,
     linger: float = 0.1,
     secret_headers: frozenset[str] = frozenset(),
-    interrupted: Callable[[Sent], None] | None = None,
+    interrupted: Callable[[Sent], object] | None = None,
 ) -> Sent:
     """Send a request and return what came of it; nothing that a network or a server does raises.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pytest_adcp.harness.calls import Purpose
 from pytest_adcp.harness.classify import Class
@@ -26,7 +26,7 @@ def observe(evidence: Evidence) -> Iterator[Observation]:
     yield _release(evidence)
     yield from _eras(evidence)
     yield from _look_alikes(evidence)
-    yield from _accepted(evidence)
+    yield from _against_purpose(evidence)
     yield from _retries(evidence.transcript.exchanges)
     yield from _redirects(evidence.transcript.exchanges)
 
@@ -65,13 +65,27 @@ def _look_alikes(evidence: Evidence) -> Iterator[Observation]:
         yield Observation("other-tools", note)
 
 
-def _accepted(evidence: Evidence) -> Iterator[Observation]:
+def _against_purpose(evidence: Evidence) -> Iterator[Observation]:
+    """Yield the answers that leave rules without a subject: no success to judge, or no error."""
     for entry in evidence.answers:
-        if not isinstance(entry, Answer) or entry.call.purpose is not Purpose.BAD:
+        if not isinstance(entry, Answer):
             continue
-        if entry.kind in (Class.SUCCESS, Class.INTERIM):
+        purpose, kind, index = entry.call.purpose, entry.kind, entry.exchange.index
+        if purpose is Purpose.BAD and kind is not Class.ERROR:
             note = f"{safe(entry.label)} is a bad request and was accepted ({safe(entry.call.violates)})"
-            yield Observation("bad-request-accepted", note, entry.exchange.index)
+            yield Observation("bad-request-accepted", note, index)
+        elif purpose is Purpose.GOOD and kind is Class.ERROR:
+            note = f"{safe(entry.label)} is a good request and was refused: {_said(entry)}"
+            yield Observation("good-request-refused", note, index)
+
+
+def _said(answer: Answer) -> str:
+    error = answer.adcp_error
+    if isinstance(error, Mapping):
+        return f"code {quote(error.get('code'), 80)}, message {quote(error.get('message'))}"
+    if answer.result is None:
+        return quote(answer.message.get("error"))
+    return quote(answer.texts[0].text if answer.texts else answer.structured)
 
 
 def _retries(exchanges: tuple[Exchange, ...]) -> Iterator[Observation]:

@@ -12,7 +12,7 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import one_line, plural, safe
 from pytest_adcp.harness.verdict import Outcome, Verdict
 
-from .model import Diagnosis, NotChecked, Observation, Report, ReportedFinding, Target
+from .model import NotChecked, Observation, Report, ReportedFinding, Target
 
 Line = tuple[str, dict[str, bool]]
 """A line and how pytest's TerminalReporter.write_line is to mark it."""
@@ -45,7 +45,7 @@ def summary(report: Report, *, width: int, verbosity: int = 0, report_file: Path
         if lines and verbosity >= 0:
             lines.append(("", {}))
         lines.extend(page.target(target))
-    if verbosity > 0 or (verbosity == 0 and any(target.diagnosis is None for target in report.targets)):
+    if verbosity > 0 or (verbosity == 0 and not all(map(_is_unusable, report.targets))):
         lines.append(("", {}))
         lines.extend(page.pointers(report, report_file))
     return lines
@@ -68,11 +68,14 @@ class _Page:
 
     def target(self, target: Target) -> Iterator[Line]:
         """Yield all there is to say about one target."""
-        if target.diagnosis is not None:
-            yield from self._unusable(target.verdict, target.diagnosis)
-            return
         first, *others = _verdict(target)
         yield _line(first, bold=True, **{_COLOURS[target.verdict]: True})
+        if target.diagnosis is not None:
+            yield from self._labelled("server", target.diagnosis.message if target.findings else "")
+            yield from self._labelled("cause", target.diagnosis.cause)
+            yield from self._labelled("cure", target.diagnosis.cure)
+        if _is_unusable(target):
+            return
         failed = _of(target, Outcome.FAILED)
         if self._verbosity < 0:
             yield from (_line(self._failure(group)) for group in _by(failed, lambda item: item.rule))
@@ -87,11 +90,6 @@ class _Page:
         yield from self._blocked(_of(target, Outcome.BLOCKED))
         yield from self._not_checked(target.not_checked)
         yield from self._observed(target.observations)
-
-    def _unusable(self, verdict: Verdict, diagnosis: Diagnosis) -> Iterator[Line]:
-        yield _line(f"{verdict}: {diagnosis.message}", bold=True, red=True)
-        yield from self._paragraph(f"cause: {diagnosis.cause}")
-        yield from self._paragraph(f"cure:  {diagnosis.cure}", hanging=len("cure:  "))
 
     def _failure(self, group: Sequence[ReportedFinding]) -> str:
         return f"{_title('FAILED', group)}{self._subjects(group)}: {one_line(group[0].message, _BRIEF)}"
@@ -231,6 +229,11 @@ def _by(items: Iterable[Item], key: Callable[[Item], str]) -> list[list[Item]]:
     return list(groups.values())
 
 
+def _is_unusable(target: Target) -> bool:
+    """Whether the diagnosis is all there is to say."""
+    return target.diagnosis is not None and not target.findings
+
+
 def _title(word: str, group: Sequence[ReportedFinding]) -> str:
     level = Level.MUST if any(item.level is Level.MUST for item in group) else Level.SHOULD
     return f"{word} {group[0].rule} ({level})"
@@ -238,6 +241,8 @@ def _title(word: str, group: Sequence[ReportedFinding]) -> str:
 
 def _verdict(target: Target) -> list[str]:
     """Return the verdict line and what has to be said beside it."""
+    if target.diagnosis is not None and _is_unusable(target):
+        return [f"{target.verdict}: {target.diagnosis.message}"]
     facts = f" ({', '.join(_facts(target))})"
     if target.verdict is Verdict.NONCONFORMANT:
         return [f"nonconformant: {_failures(target)}{facts}", *target.reasons]

@@ -6,10 +6,11 @@ They come from the `adcp` package, or from the folder that ADCP_TEST_SCHEMAS nam
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from urllib.parse import urljoin
 
 import pytest
 from jsonschema import Draft7Validator
+from pytest_adcp.harness.calls import Take
+from pytest_adcp.harness.jsonvalues import resolve
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
@@ -34,6 +37,9 @@ WHY_SKIPPED = (
     "AdCP schemas not found: install the adcp package, or name its _schemas folder in ADCP_TEST_SCHEMAS"
 )
 
+# What a seller could have answered, for values that are taken from an answer.
+ANSWERED = {"agent_url": "https://agent.example", "revision": 1, "terms_digest": f"sha256:{'0' * 43}"}
+
 Place = tuple[str, Any]  # a schema object and the URL of the file that it stands in
 
 
@@ -47,6 +53,19 @@ def folder() -> Path | None:
         if spec and spec.submodule_search_locations
         else None
     )
+
+
+def answered(
+    arguments: Mapping[str, Any], takes: Iterable[Take], needed: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return arguments with something plausible where the seller has to say it."""
+    filled: dict[str, Any] = copy.deepcopy(dict(arguments))
+    values = [(take.argument, ANSWERED.get(take.value.rpartition("/")[2], "x-1")) for take in takes]
+    for place, value in [*values, *((place, "x-1") for place in needed)]:
+        parent, _, last = place.rpartition("/")
+        holder = resolve(filled, parent)
+        holder[int(last) if isinstance(holder, list) else last] = value
+    return filled
 
 
 @cache
@@ -84,6 +103,12 @@ class Bundle:
     @cached_property
     def error_codes(self) -> frozenset[str]:
         return frozenset(self.manifest["error_codes"])
+
+    def input_schemas(self) -> list[dict[str, Any]]:
+        """Return a tool list with the request schemas that are published in one piece."""
+        files = {name: self._root / "bundled" / tool["request_schema"] for name, tool in self.tools.items()}
+        found = {name: json.loads(file.read_bytes()) for name, file in files.items() if file.exists()}
+        return [{"name": name, "inputSchema": schema} for name, schema in found.items()]
 
     def request(self, task: str) -> Place:
         return self._place(self.tools[task]["request_schema"])

@@ -107,7 +107,7 @@ FINE: dict[str, tuple[Evidence, str, str, Outcome]] = {
     "413": (answered(b"", status=413, content_type=""), "jsonrpc.answered", CALL, BLOCKED),
     "520": (answered(b"<html>", status=520, content_type="text/html"), "jsonrpc.answered", CALL, BLOCKED),
     "connection lost on the stream": (
-        answered(b": ping\n\n", content_type="text/event-stream", end=End.RESET), "jsonrpc.answered", "-", BLOCKED
+        answered(b": ping\n\n", content_type="text/event-stream", end=End.RESET), "jsonrpc.answered", CALL, BLOCKED
     ),
     "stream to be resumed": (
         answered(b"id: 1\nretry: 10\ndata:\n\n", content_type="text/event-stream"), "jsonrpc.answered", CALL, BLOCKED

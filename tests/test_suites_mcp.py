@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from evidence import Http, answered, broken_rules, find_rule, finding, judge_all, on, stream, surveyed
 from mcp_answers import ERROR, GOOD, block, handshake, pages, text, unknown, without
@@ -207,7 +209,7 @@ def test_what_the_server_sends_is_shown_escaped_and_short(rule: str) -> None:
     evidence = {
         "mcp.jsonrpc.answered": answered(hostile.encode(), content_type=f"text/{hostile[:60]}"),
         "mcp.jsonrpc.json": answered(b"{" + hostile.encode()),
-        "mcp.result.content": answered(text('{"content": "%s"}' % hostile.replace("\x1b", r"\u001b"))),
+        "mcp.result.content": answered(text(json.dumps({"content": hostile}))),
     }[rule]
     found = finding(evidence, rule)
     assert found.outcome is Outcome.FAILED

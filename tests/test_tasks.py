@@ -6,8 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from bundle import RELEASES, Bundle, bundle
-from pytest_adcp.harness.jsonvalues import resolve
+from bundle import RELEASES, Bundle, answered, bundle
 from pytest_adcp.harness.placeholders import Filled, Values, fill, waits
 from pytest_adcp.harness.tasks import ENVELOPE, Change, Task, catalogue, look_alike
 
@@ -19,7 +18,6 @@ ACCOUNTS = (
     {"account_id": "acc-1"},
     {"brand": {"domain": "acme.example"}, "operator": "agency.example", "sandbox": True},
 )
-TAKEN = {"agent_url": "https://agent.example", "revision": 1, "terms_digest": f"sha256:{'0' * 43}"}
 
 each_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 
@@ -35,17 +33,9 @@ def values(account: Mapping[str, Any] | None = ACCOUNTS[0]) -> Values:
 def request(
     task: Task, change: Change | None = None, account: Mapping[str, Any] = ACCOUNTS[0]
 ) -> dict[str, Any]:
-    """A request as it is sent, with something plausible where the seller has to say it."""
     members = {**task.request, **(change.members if change else {})}
     filled = fill({name: value for name, value in members.items() if value is not None}, values(account))
-    for place, value in [
-        *((take.argument, TAKEN.get(take.value.rpartition("/")[2], "x-1")) for take in filled.takes),
-        *((place, "x-1") for place in filled.needed),
-    ]:
-        parent, _, last = place.rpartition("/")
-        holder = resolve(filled.arguments, parent)
-        holder[int(last) if isinstance(holder, list) else last] = value
-    return filled.arguments
+    return answered(filled.arguments, filled.takes, filled.needed)
 
 
 def bad(task: Task, name: str) -> list[Change]:

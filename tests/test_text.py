@@ -121,8 +121,8 @@ def test_quote_shows_json(value: object, shown: str) -> None:
 def test_quote_cuts() -> None:
     assert quote("x" * 12, 10) == '"xxxxxxxxxx…" (2 more)'
     assert quote([1] * 100, 10) == "[1, 1, 1, …"
-    assert quote({"key": "x" * 100}, 40) == '{"key": "xxxxxxxxxxxxxxxxxxxx…" (80 more)}'
-    assert quote([[[[[[[[[[1]]]]]]]]]]) == "[[[[[[[[[…]]]]]]]]"
+    assert quote({"key": "x" * 100}, 40) == '{"key": "xxxxxxxxxxxxxxxxxxxx…" (80 more…'
+    assert quote([[[[[[[[[[1]]]]]]]]]]) == "[[[[[[[[[…]]]]]]]]]"
     assert len(quote("\x1b" * 1000, 30)) <= 30 + len('""… (1000 more)')
 
 
@@ -149,7 +149,7 @@ def test_quote_survives_depth() -> None:
     deep: object = 1
     for _ in range(100_000):
         deep = [deep]
-    assert quote(deep) == "[[[[[[[[[…]]]]]]]]"
+    assert quote(deep) == "[[[[[[[[[…]]]]]]]]]"
 
 
 JSON = st.recursive(

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator, ValidationError
-
 from pytest_adcp.harness.jsontext import ObjectionKind, parse, pointer
 
 HERE = Path(__file__).parent
@@ -131,11 +130,14 @@ def _vector(path: Path, index: int, record: Mapping[str, Any]) -> Vector:
         _response=record["response"],
         _expected=record[expected],
     )
-    for key, build in (("response", lambda: vector.response), (expected, lambda: vector.expected)):
+    for key in ("response", expected):
         try:
-            build()
+            if record[key] is not None:
+                _built_object(record[key])
         except VectorError as error:
-            raise VectorError(f"{path}: {pointer('vectors', index, key)}: {error} (vector {vector.id})") from None
+            raise VectorError(
+                f"{path}: {pointer('vectors', index, key)}: {error} (vector {vector.id})"
+            ) from None
     return vector
 
 
@@ -177,13 +179,15 @@ def _text(form: Any) -> str:
     if isinstance(form, str):
         return form
     if "$repeat" in form:
-        unit, times = form["$repeat"]
+        unit, times = str(form["$repeat"][0]), int(form["$repeat"][1])
         if len(unit) * times > LONGEST_TEXT:
             raise VectorError(f"$repeat: builds more than {LONGEST_TEXT:,} characters")
-        return str(unit) * times
-    text = "".join(_text(part) for part in form["$concat"])
-    if len(text) > LONGEST_TEXT:
-        raise VectorError(f"$concat: builds more than {LONGEST_TEXT:,} characters")
+        return unit * times
+    text = ""
+    for part in form["$concat"]:
+        text += _text(part)
+        if len(text) > LONGEST_TEXT:
+            raise VectorError(f"$concat: builds more than {LONGEST_TEXT:,} characters")
     return text
 
 
@@ -192,33 +196,43 @@ def _text(form: Any) -> str:
 
 def _reason(error: ValidationError) -> str:
     """Say in our own words what is wrong, without quoting a value that may be megabytes long."""
-    match error.validator:
+    keyword, asked = str(error.validator), _asked(error)
+    instance: Any = error.instance
+    match keyword:
         case "required":
-            missing = next(name for name in error.validator_value if name not in error.instance)
+            missing = next(name for name in asked if name not in instance)
             also = " (or expected_error)" if missing == "expected_data" else ""
-            return f"{missing!r}{also} is missing{_lookalike(error.instance)}"
+            return f"{missing!r}{also} is missing{_lookalike(instance, _known_names())}"
         case "enum" | "const":
-            allowed = [str(item) for item in error.validator_value] if error.validator == "enum" else ["1"]
-            near = get_close_matches(str(error.instance)[:100], allowed, 1)
-            return f"must be {' or '.join(allowed)}" + (f"; nearest: {near[0]!r}" if near else "")
+            near = get_close_matches(str(instance)[:100], map(str, asked), 1)
+            return f"must be {' or '.join(map(str, asked))}" + (f"; nearest: {near[0]!r}" if near else "")
         case "type":
-            kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-            return f"must be {' or '.join(kinds)}"
+            return f"must be {' or '.join(asked)}"
         case "additionalProperties":
-            return f"may hold $repeat or $concat only{_lookalike(error.instance, ('$repeat', '$concat'))}"
-        case None:  # a schema that is false
+            return f"may hold $repeat or $concat only{_lookalike(instance, ['$repeat', '$concat'])}"
+        case "None":  # the schema is false
             return "may not stand beside expected_error"
         case _:
-            return f"breaks {error.validator}: {ascii(error.validator_value)[:100]}"
+            return f"breaks {keyword}: {str(asked[0])[:100]}"
 
 
-def _lookalike(instance: Mapping[str, Any], known: Iterable[str] = ()) -> str:
+def _asked(error: ValidationError) -> list[Any]:
+    """Return what a keyword asks for, as a list."""
+    value: Any = error.validator_value
+    return value if isinstance(value, list) else [value]
+
+
+def _known_names() -> list[str]:
+    schema: Any = _validator().schema
+    return [*schema["properties"], *schema["$defs"]["vector"]["properties"]]
+
+
+def _lookalike(instance: Any, known: list[str]) -> str:
     """Name the key that was probably meant to be another one."""
-    names = list(known) or list(_validator().schema["$defs"]["vector"]["properties"]) + ["version", "vectors"]
     for key in instance:
-        near = get_close_matches(key[:100], names, 1)
-        if near and key not in names:
-            return f"; {ascii(key[:100])} looks like {near[0]!r}"
+        near = get_close_matches(key[:100], known, 1)
+        if near and key not in known:
+            return f"; {key[:100]!a} looks like {near[0]!r}"
     return ""
 
 
@@ -229,4 +243,4 @@ def _named(document: Any, error: ValidationError) -> str:
         return ""
     record = document["vectors"][path[1]]
     name = record.get("id") if isinstance(record, dict) else None
-    return f" (vector {ascii(name[:100])})" if isinstance(name, str) else ""
+    return f" (vector {name[:100]!a})" if isinstance(name, str) else ""

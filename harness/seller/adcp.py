@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 
 from . import arguments as checks
-from . import creatives, discovery, media_buys, polling, signals
+from . import booking, creatives, discovery, media_buys, polling, signals
 from .catalogue import stocked_store
 from .errors import AdcpError
 from .idempotency import Receipts
@@ -17,7 +17,14 @@ from .store import Account
 from .task import Answer, Desk, Task
 
 MAJOR = 3
-ALL_TASKS = (*discovery.TASKS, *media_buys.TASKS, *creatives.TASKS, *signals.TASKS, *polling.TASKS)
+ALL_TASKS = (
+    *discovery.TASKS,
+    *booking.TASKS,
+    *media_buys.TASKS,
+    *creatives.TASKS,
+    *signals.TASKS,
+    *polling.TASKS,
+)
 
 
 class Agent:

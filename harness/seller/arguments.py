@@ -1,8 +1,9 @@
-"""Checks of a task's arguments: against its input schema, and for credentials that do not belong there."""
+"""Checks of a task's arguments: its input schema, moments in time, and credentials that do not belong there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -54,6 +55,21 @@ def refuse_credentials(arguments: Json) -> None:
     """Raise AdcpError where an argument's name says that it holds a credential."""
     for pointer in _credentials(arguments, ""):
         raise AdcpError("CREDENTIAL_IN_ARGS", "Credentials belong in HTTP headers.", field=_field(pointer))
+
+
+def moment(value: str, field: str) -> datetime:
+    """Read a date and time that has an offset.
+
+    Raises:
+        AdcpError: INVALID_REQUEST that names the field.
+    """
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise AdcpError("INVALID_REQUEST", f"{field} is no date and time.", field=field) from None
+    if moment.tzinfo is None:
+        raise AdcpError("INVALID_REQUEST", f"{field} needs an offset such as Z.", field=field)
+    return moment
 
 
 def _credentials(value: object, pointer: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from .options import Release
@@ -80,7 +81,7 @@ def _cpm(product_id: str, **price: float) -> Json:
     return {"pricing_option_id": f"{product_id}_cpm", "pricing_model": "cpm", **price}
 
 
-PRODUCTS: tuple[Json, ...] = (
+_PRODUCTS = (
     _product(
         "news_display",
         "News run of site",
@@ -126,6 +127,9 @@ PRODUCTS: tuple[Json, ...] = (
 )
 
 
+PRODUCTS: Mapping[str, Json] = {product["product_id"]: product for product in _PRODUCTS}
+
+
 def _signal(signal_id: str, name: str, description: str, coverage: float) -> Json:
     return {
         "signal_id": {"source": "catalog", "data_provider_domain": DATA_PROVIDER, "id": signal_id},
@@ -148,11 +152,6 @@ SIGNALS: tuple[Json, ...] = (
     _signal("boat_owners", "Boat owners", "Households that own a boat.", 1.2),
     _signal("weekend_cooks", "Weekend cooks", "People who cook at weekends.", 14.0),
 )
-
-
-def product(product_id: object) -> Json | None:
-    """Return the product of that id, or None."""
-    return next((item for item in PRODUCTS if item["product_id"] == product_id), None)
 
 
 def signal(release: Release, entry: Json) -> Json:

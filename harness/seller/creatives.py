@@ -42,11 +42,11 @@ def _listed(creative: Creative) -> Json:
 
 
 def _sync_creatives(desk: Desk, arguments: Json) -> Answer:
-    assert desk.account is not None  # noqa: S101 - the agent admits mutating tasks with an account only
+    account = desk.paying_account()
     if "creatives" not in arguments:
         raise AdcpError("INVALID_REQUEST", "There are no creatives to sync.", field="creatives")
     dry_run = arguments.get("dry_run", False)
-    results = [_sync(desk, desk.account.account_id, creative, dry_run) for creative in arguments["creatives"]]
+    results = [_sync(desk, account.account_id, creative, dry_run) for creative in arguments["creatives"]]
     payload: Json = {"creatives": results, **({"dry_run": True} if dry_run else {})}
     return Answer(payload, f"{len(results)} creatives looked at.")
 
@@ -54,13 +54,9 @@ def _sync_creatives(desk: Desk, arguments: Json) -> Answer:
 def _sync(desk: Desk, account_id: str, request: Json, dry_run: bool) -> Json:
     creative_id = request["creative_id"]
     if "format_id" not in request or not _is_known(request["format_id"]):
-        error: Json = {
-            "code": "VALIDATION_ERROR",
-            "message": "The format is none that list_creative_formats shows.",
-            "recovery": "correctable",
-            "field": "format_id",
-        }
-        return {"creative_id": creative_id, "action": "failed", "errors": [error]}
+        message = "The format is none that list_creative_formats shows."
+        error = AdcpError("VALIDATION_ERROR", message, field="format_id")
+        return {"creative_id": creative_id, "action": "failed", "errors": [error.to_json()]}
     known = desk.store.creatives.get(creative_id)
     changed = known is None or (known.name, known.format_id, known.assets) != (
         request["name"],

@@ -78,7 +78,7 @@ def _get_products(desk: Desk, arguments: Json) -> Answer:
     filters = arguments.get("filters", {})
     products = [
         product
-        for product in catalogue.PRODUCTS
+        for product in catalogue.PRODUCTS.values()
         if filters.get("delivery_type", product["delivery_type"]) == product["delivery_type"]
         and set(filters.get("channels", product["channels"])) & set(product["channels"])
     ]

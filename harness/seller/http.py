@@ -148,22 +148,10 @@ async def listen(host: str, port: int, handler: Handler) -> AsyncIterator[int]:
     """Serve connections while the block runs; yields the port, and ends every connection after it."""
     connections: set[asyncio.Task[None]] = set()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - asyncio runs this callback in a task of its own
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(_connection(reader, writer, handler))
         connections.add(task)
-        try:
-            await _converse(Wire(reader, writer), handler)
-            writer.close()
-            await writer.wait_closed()
-        except ConnectionError:
-            pass  # the peer went away, which is its right
-        except asyncio.CancelledError:
-            # Only the end of the server cancels; passed on, asyncio would log it as a fault.
-            pass
-        finally:
-            writer.transport.abort()
-            connections.discard(task)
+        task.add_done_callback(connections.discard)
 
     server = await asyncio.start_server(connected, host, port)
     try:
@@ -172,8 +160,19 @@ async def listen(host: str, port: int, handler: Handler) -> AsyncIterator[int]:
         server.close()
         for task in connections:
             task.cancel()
-        await asyncio.gather(*connections)
+        await asyncio.gather(*connections, return_exceptions=True)
         await server.wait_closed()
+
+
+async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: Handler) -> None:
+    try:
+        await _converse(Wire(reader, writer), handler)
+        writer.close()
+        await writer.wait_closed()
+    except ConnectionError:
+        pass  # the peer went away, which is its right
+    finally:
+        writer.transport.abort()
 
 
 async def _converse(wire: Wire, handler: Handler) -> None:

@@ -18,7 +18,9 @@ def _get_task_status(desk: Desk, arguments: Json) -> Answer:
     task.polls += 1
     if task.polls <= POLLS_UNTIL_DONE:
         task.updated = desk.now
-    done = task.polls >= POLLS_UNTIL_DONE
+    if task.polls == POLLS_UNTIL_DONE:
+        task.result = task.finish(desk.now)
+    done = task.result is not None
     payload: Json = {
         "status": "completed" if done else "working",
         "task_id": task.task_id,

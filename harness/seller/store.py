@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
@@ -90,8 +91,9 @@ class PendingTask:
     task_type: str
     created: datetime
     updated: datetime
-    result: Json  # what it will complete with
+    finish: Callable[[datetime], Json]  # does the work and returns the result
     polls: int = 0
+    result: Json | None = None
 
 
 @dataclass(slots=True)

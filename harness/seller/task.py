@@ -29,6 +29,16 @@ class Desk:
     now: datetime
     account: Account | None  # the account the request names, where the seller knows it
 
+    def paying_account(self) -> Account:
+        """Return the account, for tasks that cannot do without.
+
+        Raises:
+            AdcpError: the request names none.
+        """
+        if self.account is None:
+            raise AdcpError("INVALID_REQUEST", "account is needed.", field="account")
+        return self.account
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -100,6 +110,8 @@ SINCE_3_1: Mapping[str, Json] = {
         "description": "The AdCP release the request is written in, such as 3.1.",
     }
 }
+
+TIME: Json = {"type": "string", "format": "date-time", "description": "ISO 8601 with an offset."}
 
 BRAND: Json = {
     "type": "object",

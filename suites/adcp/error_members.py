@@ -130,7 +130,7 @@ def recovery_is_sent(error: Answer) -> None:
 
 @rule("adcp.errors.recovery-class", level=Level.SHOULD, source=_RECOVERY)
 def recovery_fits_the_code(error: Answer) -> None:
-    """recovery is the standard class of the code.
+    """Recovery is the standard class of the code.
 
     Send the class that the error-code enum gives, or another code.
     """
@@ -211,7 +211,7 @@ def error_object_is_small_enough(error: Answer) -> None:
 
 @rule("adcp.errors.details-size", level=Level.SHOULD, source=_ERROR)
 def details_are_short(error: Answer) -> None:
-    """details stays under 500 bytes.
+    """Details stays under 500 bytes.
 
     Keep rejected_value and accepted_values; leave out what a buyer cannot use.
     """
@@ -271,7 +271,7 @@ def error_members_have_their_types(error: Answer) -> None:
 
 @rule("adcp.errors.issue-field", level=Level.MUST, source=_ERROR, since="3.1")
 def field_names_the_first_issue(error: Answer) -> None:
-    """field names the same place as issues[0].pointer, where both are sent.
+    """Field names the same place as issues[0].pointer, where both are sent.
 
     Write the pointer of the first issue as a path: /packages/0/budget is packages[0].budget.
     """

@@ -104,7 +104,7 @@ def structured_content_is_an_object(success: Answer) -> None:
 
 @rule("adcp.extraction.structured-null", level=Level.SHOULD, source=_ALGORITHM)
 def structured_content_is_not_null(success: Answer) -> None:
-    """structuredContent is left out rather than sent as null.
+    """StructuredContent is left out rather than sent as null.
 
     Leave the member out where there is nothing to send, or send the response there.
     """

@@ -1,0 +1,46 @@
+"""Plans over small tool lists, and what to look at in them."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from pytest_adcp.harness.calls import PlannedCall
+from pytest_adcp.harness.plan import Plan, PlanRequest, plan
+
+TODAY = date(2030, 1, 1)
+SANDBOX = {"account_id": "sandbox-1"}
+TEXT = {"type": "string"}
+OPEN: dict[str, Any] = {"type": "object"}
+
+
+def listed(*names: str, **schemas: Any) -> list[dict[str, Any]]:
+    return [{"name": name, "inputSchema": OPEN} for name in names] + [
+        {"name": name, "inputSchema": schema} for name, schema in schemas.items()
+    ]
+
+
+def closed(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {} for name in names}, "required": list(required)}
+
+
+def planned(listing: list[dict[str, Any]], run_id: str = "r1", **request: Any) -> Plan:
+    return plan(listing, PlanRequest(today=TODAY, **request), run_id)
+
+
+def mutating(listing: list[dict[str, Any]], **request: Any) -> Plan:
+    return planned(listing, allow_mutating=True, sandbox_account=SANDBOX, **request)
+
+
+def subjects(made: Plan) -> list[str]:
+    return [call.subject for call in made.calls]
+
+
+def call(made: Plan, subject: str) -> PlannedCall:
+    (found,) = [call for call in made.calls if call.subject == subject]
+    return found
+
+
+def why(made: Plan, item: str) -> str:
+    (found,) = [left.why for left in made.not_called if left.item == item]
+    return found
