@@ -72,7 +72,12 @@ class Evidence:
             if not (why := no_answer(exchange)) or self._readings[exchange.index].response is not None:
                 yield self._reply(exchange)
             elif not exchange.retried:
-                yield Gap(label, why, blocked=True, exchange=exchange)
+                # One era is enough: how the other one is refused blocks nothing.
+                yield Gap(label, why, blocked=not self._is_other_era(exchange), exchange=exchange)
+
+    def _is_other_era(self, exchange: Exchange) -> bool:
+        other = Kind.INITIALIZE if self.server.era is Era.STATELESS else Kind.DISCOVER
+        return exchange.kind is other
 
     def _reply(self, exchange: Exchange) -> Reply:
         reading = self._readings[exchange.index]
@@ -102,9 +107,8 @@ class Evidence:
 
     def _handshakes(self, kind: Kind) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
-            response = self._readings[exchange.index].response
-            result = response.get("result") if response else None
-            if exchange.kind is kind and isinstance(result, Mapping):
+            result = self._readings[exchange.index].result
+            if exchange.kind is kind and result is not None:
                 yield Handshake(_label(exchange), exchange, self.server, self._revision(exchange), result)
 
     def _tools(self) -> Iterator[Entry]:
@@ -126,8 +130,10 @@ class Evidence:
             if exchange.kind not in (Kind.CALL, Kind.POLL, Kind.PROBE):
                 continue
             reading = self._readings[exchange.index]
-            result = reading.response.get("result") if reading.response else None
-            if isinstance(result, Mapping):
+            result = reading.result
+            if reading.sent.get("method") != "tools/call":
+                continue
+            if result is not None:
                 yield Result(_label(exchange), exchange, self.server, self._revision(exchange), result)
             elif exchange.kind is Kind.CALL and not exchange.retried:
                 why = no_answer(exchange) or (why_no_response(exchange) if not reading.response else "")
@@ -150,9 +156,11 @@ class Evidence:
             why = "the server asked for patience to the end (RATE_LIMITED)" if plea else no_answer(exchange)
             if not why and not (reading.response and _has_answer(reading.response)):
                 why = why_no_response(exchange)
+            if not why and exchange.response is not None and exchange.response.status >= 500:
+                why = f"HTTP {exchange.response.status}: the server failed"
             if why and not exchange.retried:
                 yield Gap(exchange.subject, why, blocked=True, exchange=exchange)
-            if reading.response is None or reading.document is None or (why and not plea):
+            if reading.response is None or reading.document is None or ((why or exchange.retried) and not plea):
                 continue
             label = f"{exchange.subject}@{exchange.attempt}" if plea else exchange.subject
             response = reading.response
@@ -208,9 +216,8 @@ class Evidence:
         return self.server.revision if exchange.era is Era.HANDSHAKE else None
 
     def _list_page(self, exchange: Exchange) -> list[Any] | None:
-        response = self._readings[exchange.index].response
-        result = response.get("result") if response else None
-        tools = result.get("tools") if isinstance(result, Mapping) else None
+        result = self._readings[exchange.index].result
+        tools = result.get("tools") if result is not None else None
         return tools if isinstance(tools, list) else None
 
     def _server(self) -> Server:
@@ -219,11 +226,10 @@ class Evidence:
         tools: list[Mapping[str, Any]] = []
         era: Era | None = None
         for exchange in self.transcript.exchanges:
-            response = self._readings[exchange.index].response
-            result = response.get("result") if response else None
-            if exchange.kind is Kind.INITIALIZE and isinstance(result, Mapping):
+            result = self._readings[exchange.index].result
+            if exchange.kind is Kind.INITIALIZE and result is not None:
                 initialize, info = result, result.get("serverInfo")
-            elif exchange.kind is Kind.DISCOVER and isinstance(result, Mapping) and info is None:
+            elif exchange.kind is Kind.DISCOVER and result is not None and info is None:
                 meta = result.get("_meta")
                 info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, Mapping) else None
             elif exchange.kind is Kind.LIST:
@@ -250,9 +256,8 @@ class Evidence:
             call = self._calls.get(exchange.subject)
             if call is None or call.tool != "get_adcp_capabilities":
                 continue
-            response = self._readings[exchange.index].response
-            result = response.get("result") if response else None
-            if isinstance(result, Mapping):
+            result = self._readings[exchange.index].result
+            if result is not None:
                 data = extract_success(result, limit=self.transcript.survey.limits.client_limit).data
                 if data is not None:
                     return release_of(data)
@@ -292,7 +297,8 @@ def _settled(kind: Judged, entries: tuple[Entry, ...], evidence: Evidence) -> tu
         return (Gap("-", "; ".join(reasons[:3]), blocked=True, exchange=entries[0].exchange),)
     if kind in (Judged.SUCCESS, Judged.ERROR):
         return (_none_of(kind, evidence),)
-    return (Gap("-", _NOTHING[kind], blocked=kind not in _OPTIONAL),)
+    optional = kind in _OPTIONAL or (kind is Judged.HANDSHAKE and evidence.server.era is Era.STATELESS)
+    return (Gap("-", _NOTHING[kind], blocked=not optional),)
 
 
 def _none_of(kind: Judged, evidence: Evidence) -> Gap:

@@ -156,7 +156,7 @@ def judge_item(item: RuleItem) -> None:
             keywords={item.name: 1},
             outcome=outcome if called else "passed",  # type: ignore[arg-type]
             longrepr=longrepr if called else None,
-            when=when,  # type: ignore[arg-type]
+            when=when,
             duration=stop - start if called else 0.0,
             start=start,
             stop=stop,

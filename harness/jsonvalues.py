@@ -30,7 +30,7 @@ def number_string(number: float) -> str:
     try:
         value = float(number)
     except OverflowError:
-        value = math.copysign(math.inf, number)
+        value = math.inf if number > 0 else -math.inf
     if math.isnan(value) or math.isinf(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     exact = value.is_integer() and abs(value) <= EXACT_INTEGER

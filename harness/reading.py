@@ -63,7 +63,9 @@ def _documents(exchange: Exchange) -> Iterator[Document]:
 
 
 def _is_response(message: Mapping[str, Any]) -> bool:
-    return ("result" in message or "error" in message) and "method" not in message
+    # AdCP data may have an `error` member too; only an envelope makes it a JSON-RPC response.
+    enveloped = "jsonrpc" in message or "id" in message
+    return enveloped and ("result" in message or "error" in message) and "method" not in message
 
 
 _ENDS = {

@@ -56,16 +56,12 @@ def display_url(url: str) -> str:
 
     Takes any text, also one that is no valid URL; then everything before the last `@` counts as userinfo.
     """
-    address, question, query = url.partition("?")
     try:
-        netloc = web_address(url).netloc
-        userinfo, at, _ = netloc.rpartition("@")
-        address = address.replace(userinfo + at, f"{REDACTED}@", 1) if at else address
+        userinfo, at, _ = web_address(url).netloc.rpartition("@")
+        shown = url.replace(userinfo + at, f"{REDACTED}@", 1) if at else url
     except UrlError:
-        address = re.sub(
-            r"^([A-Za-z0-9+.-]*:?//)?.*@", rf"\1{REDACTED}@", address.partition("#")[0], flags=re.DOTALL
-        )
-        query = re.sub(r".*@", f"{REDACTED}@", query.partition("#")[0], flags=re.DOTALL)
+        shown = re.sub(r"(?s)^([A-Za-z0-9+.-]*:?//)?.*@", rf"\1{REDACTED}@", url).partition("#")[0]
+    address, question, query = shown.partition("?")
     pairs = [_shown_pair(pair) for pair in query.split("&")] if question else []
     return safe(address + question + "&".join(pairs), _LONGEST)
 
@@ -114,7 +110,9 @@ def _problem(url: str) -> str:
 
 def _hint(url: str) -> str:
     """Return `; did you mean ...?` where a URL can be repaired into a valid one."""
-    meant = url.strip().partition("#")[0]
+    meant, _, fragment = url.strip().partition("#")
+    if "@" in fragment:  # it is part of a password, and so may be what stands before it
+        return ""
     if meant.lower() == "demo":
         return '; did you mean "demo"?'
     scheme, separator, rest = meant.partition("://")

@@ -37,6 +37,11 @@ WHY_SKIPPED = (
     "AdCP schemas not found: install the adcp package, or name its _schemas folder in ADCP_TEST_SCHEMAS"
 )
 
+# Both ways to name an account.
+ACCOUNTS = (
+    {"account_id": "acc-1"},
+    {"brand": {"domain": "acme.example"}, "operator": "agency.example", "sandbox": True},
+)
 # What a seller could have answered, for values that are taken from an answer.
 ANSWERED = {"agent_url": "https://agent.example", "revision": 1, "terms_digest": f"sha256:{'0' * 43}"}
 
@@ -92,13 +97,14 @@ class Bundle:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._files: dict[str, Any] = {}
-        self.manifest = json.loads((root / "manifest.json").read_bytes())
+        self.manifest: dict[str, Any] = json.loads((root / "manifest.json").read_bytes())
         self._base = f"https://adcontextprotocol.org/schemas/{self.manifest['adcp_version']}/"
         self._registry: Registry[Any] = Registry(retrieve=self._resource)
 
     @property
     def tools(self) -> Mapping[str, Mapping[str, Any]]:
-        return self.manifest["tools"]
+        tools: Mapping[str, Mapping[str, Any]] = self.manifest["tools"]
+        return tools
 
     @cached_property
     def error_codes(self) -> frozenset[str]:

@@ -137,7 +137,7 @@ FINE: dict[str, tuple[Evidence, str, str, Outcome]] = {
     ),
     "discover refused in another way": (
         surveyed(Http(GOOD), discover=Http({"error": "unknown method"}, 400)),
-        "jsonrpc.version", "server/discover", NA,
+        "jsonrpc.answered", "server/discover", NA,
     ),
     "discover accepted with 202": (
         surveyed(Http(GOOD), discover=Http(b"", 202, "")), "jsonrpc.answered", "server/discover", NA

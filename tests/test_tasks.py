@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from bundle import RELEASES, Bundle, answered, bundle
+from bundle import ACCOUNTS, RELEASES, Bundle, answered, bundle
 from pytest_adcp.harness.placeholders import Filled, Values, fill, waits
 from pytest_adcp.harness.tasks import ENVELOPE, Change, Task, catalogue, look_alike
 
@@ -14,10 +14,6 @@ TASKS = list(catalogue().values())
 SCALARS = {"string", "number", "integer", "boolean", "null"}
 # What an error or an interim answer requires.
 NOT_SUCCESS = {"errors", "error", "adcp_error", "task_id"}
-ACCOUNTS = (
-    {"account_id": "acc-1"},
-    {"brand": {"domain": "acme.example"}, "operator": "agency.example", "sandbox": True},
-)
 
 each_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 

@@ -243,7 +243,7 @@ def test_a_lost_connection(data: bytes, status: int | None, words: str, reset: b
         (b"\r\n\r\n", ""),
         (b"HTTP/2.0 200 OK\r\n\r\n", "HTTP/2.0"),
         (b"POST /mcp?token=secret HTTP/1.1\r\n\r\n", "POST"),
-        (b"x" * 1000 + b"\r\n\r\n", "x" * 32),
+        pytest.param(b"x" * 1000 + b"\r\n\r\n", "x" * 32, id="long"),
     ],
 )
 def test_what_is_not_http(data: bytes, first: str) -> None:

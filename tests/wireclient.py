@@ -37,10 +37,10 @@ def exchange(url: str, *, connection: Connection = STRAIGHT, **options: Any) -> 
     return on_a_lane(lambda lane: post(lane, url, **options), connection)
 
 
-def exchanges(url: str, count: int, **options: Any) -> list[Sent]:
+def exchanges(url: str, count: int, *, connection: Connection = STRAIGHT, **options: Any) -> list[Sent]:
     """Make some exchanges, one after the other on one lane."""
 
     async def work(lane: Lane) -> list[Sent]:
         return [await post(lane, url, **options) for _ in range(count)]
 
-    return on_a_lane(work)
+    return on_a_lane(work, connection)

@@ -211,7 +211,7 @@ def _reason(error: ValidationError) -> str:
         case "additionalProperties":
             return f"may hold $repeat or $concat only{_lookalike(instance, ['$repeat', '$concat'])}"
         case "None":  # the schema is false
-            return "may not stand beside expected_error"
+            return "expected_data may not stand beside expected_error"
         case _:
             return f"breaks {keyword}: {str(asked[0])[:100]}"
 

@@ -167,7 +167,7 @@ def signal(release: Release, entry: Json) -> Json:
 
 
 def stocked_store() -> Store:
-    """Return a store with a sandbox account, a running media buy, two creatives and a completed task."""
+    """Return a store with a sandbox account, a running media buy, two creatives and a task about to complete."""
     store = Store()
     account = Account(
         "acct_sandbox", "Acme Outdoor (sandbox)", "acmeoutdoor.example", "pinnacle-agency.example"
@@ -207,12 +207,12 @@ def stocked_store() -> Store:
         spend=1200.0,
     )
     store.tasks["task_spring"] = PendingTask(
-        "task_spring",
-        "update_media_buy",
-        opened,
-        opened,
-        result={"media_buy_id": "mb_spring", "revision": 1},
-        polls=2,
+        task_id="task_spring",
+        task_type="update_media_buy",
+        created=opened,
+        updated=opened,
+        finish=lambda _: {"status": "completed", "media_buy_id": "mb_spring", "revision": 1},
+        polls=1,
     )
     return store
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from pytest_adcp.harness.error_codes import ERROR_CODES, Recovery
+from pytest_adcp.harness.extraction import MAX_CODE_LENGTH, MAX_ERROR_LENGTH
 from pytest_adcp.harness.jsontext import stringify_length
 from pytest_adcp.harness.release import numbers
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
@@ -15,7 +16,6 @@ from pytest_adcp.harness.sources import ERROR_HANDLING, TRANSPORT_ERRORS, adcp
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
 
-MAX_ERROR = 4096  # UTF-16 units of JSON.stringify; clients discard what is longer
 MAX_DETAILS = 500
 _CODE = re.compile(r"[A-Z][A-Z0-9_]*")
 _VENDOR_CODE = re.compile(r"X_[A-Z][A-Z0-9]{1,19}_[A-Z][A-Z0-9_]{1,39}")
@@ -76,7 +76,7 @@ def error_code_is_known(error: Answer) -> None:
     """
     for at, found in error.error_objects():
         code = found.get("code")
-        if not isinstance(code, str) or not _CODE.fullmatch(code):
+        if not isinstance(code, str) or not _CODE.fullmatch(code) or len(code) > MAX_CODE_LENGTH:
             continue
         own = _CONTROLLER_CODES if error.task.name == "comply_test_controller" else frozenset()
         if code not in ERROR_CODES and code not in own and not _VENDOR_CODE.fullmatch(code):
@@ -200,9 +200,9 @@ def error_object_is_small_enough(error: Answer) -> None:
     if not isinstance(error.adcp_error, Mapping):
         raise NotApplicable("no adcp_error object came")
     units = stringify_length(error.adcp_error)
-    if units > MAX_ERROR:
+    if units > MAX_ERROR_LENGTH:
         raise Broken(
-            f"at most {MAX_ERROR} UTF-16 units",
+            f"at most {MAX_ERROR_LENGTH} UTF-16 units",
             f"{units} units",
             at=error.adcp_error_pointer,
             because=f"the error object has {units} characters as JSON; clients discard it whole, code and all",

@@ -169,23 +169,30 @@ def application_error_is_a_tool_result(error: Answer) -> None:
     Return { isError: true, structuredContent: { adcp_error: {...} } } from the tool. JSON-RPC errors keep to -32029, -32028
     and -32027 (with data.adcp_error) and to protocol faults.
     """
-    if error.result is not None:
-        return
-    rpc = error.message.get("error")
-    code = rpc.get("code") if isinstance(rpc, Mapping) else None
-    if any(equal(code, reserved) for reserved in RESERVED):
-        return
-    carried = error.adcp_error is not None
-    refused = error.exchange.response is not None and error.exchange.response.status >= 400
-    is_protocol = not isinstance(code, int) or code in _PROTOCOL
-    if carried or not (is_protocol or refused):
+    if _is_application_error_on_json_rpc(error):
+        rpc = error.message.get("error")
+        carried = error.adcp_error is not None
         what = f"the AdCP error {quote(_code_of(error.adcp_error), 70)}" if carried else "an application error"
         raise Broken(
             "a tool result with isError: true",
             f"JSON-RPC error {quote(rpc, 160)}",
             at="/error",
-            because=f"{what} comes as JSON-RPC error {quote(code, 40)}; clients take that for a fault of the connection",
+            because=f"{what} comes as a JSON-RPC error (code {quote(_code_of(rpc), 40)}); "
+            "clients take that for a fault of the connection",
         )
+
+
+def _is_application_error_on_json_rpc(error: Answer) -> bool:
+    """Whether a JSON-RPC error is neither a protocol fault, nor a refusal by HTTP, nor one of AdCP's reserved codes."""
+    if error.result is not None:
+        return False
+    rpc = error.message.get("error")
+    code = rpc.get("code") if isinstance(rpc, Mapping) else None
+    if any(equal(code, reserved) for reserved in RESERVED):
+        return False
+    refused = error.exchange.response is not None and error.exchange.response.status >= 400
+    is_protocol = not isinstance(code, int) or code in _PROTOCOL
+    return error.adcp_error is not None or not (is_protocol or refused)
 
 
 @rule("adcp.errors.readable", level=Level.MUST, source=_DETECTION)
@@ -245,9 +252,8 @@ def error_is_structured(error: Answer) -> None:
         return
     if error.result is None:
         rpc = error.message.get("error")
-        code = rpc.get("code") if isinstance(rpc, Mapping) else None
-        if any(equal(code, reserved) for reserved in RESERVED):
-            raise NotApplicable("adcp.errors.reserved-code speaks about it")
+        if _is_application_error_on_json_rpc(error) or any(equal(_code_of(rpc), code) for code in RESERVED):
+            raise NotApplicable("another rule speaks about what came")
         came, at = f"JSON-RPC error {quote(rpc, 160)}", "/error"
     else:
         if error.has_root or any(name in error.payload for name in ("error", "error_code", "code")):

@@ -126,7 +126,7 @@ def structured_content_is_sent(success: Answer) -> None:
     """
     if success.revision == "2025-03-26":
         raise NotApplicable("MCP 2025-03-26 has no structuredContent")
-    if success.extraction.data is None or success.structured is not None:
+    if success.extraction.data is None or "structuredContent" in (success.result or {}):
         return
     raise Broken(
         "structuredContent",

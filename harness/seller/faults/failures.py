@@ -236,7 +236,7 @@ FAULTS = (
                 "isError": False,
             }
         ),
-        rules("adcp.extraction.top-level-data"),
+        rules("adcp.errors.flagged", "adcp.extraction.top-level-data"),
     ),
     Fault(
         "error-prose",

@@ -13,7 +13,6 @@ from .model import Fault, on_success, rules
 
 TOP_LEVEL = rules("adcp.extraction.top-level-data")
 EXTRACTABLE = rules("adcp.extraction.extractable")
-JSON_TEXT = rules("adcp.extraction.json-text")
 NO_OBJECT = rules("adcp.extraction.structured-object", "mcp.result.structured-object")
 NO_STRUCTURED = rules("adcp.extraction.structured-present")
 MIB = 1024 * 1024
@@ -178,48 +177,42 @@ FAULTS = (
         "The answer is a sentence without data.",
         _as_text(lambda _: "Here you are."),
         EXTRACTABLE,
-        NO_STRUCTURED,
     ),
     Fault(
         "code-fence",
         "The JSON text stands in a Markdown code fence.",
         _as_text(lambda data: f"```json\n{json.dumps(data)}\n```"),
         EXTRACTABLE,
-        NO_STRUCTURED,
     ),
     Fault(
         "text-encoded-twice",
         "The text is a JSON string that holds the JSON.",
         _as_text(lambda data: json.dumps(json.dumps(data))),
         EXTRACTABLE,
-        NO_STRUCTURED,
     ),
     Fault(
         "text-array",
         "The text is a JSON array.",
         _as_text(lambda data: json.dumps([data])),
         EXTRACTABLE,
-        NO_STRUCTURED,
     ),
     Fault(
         "text-nan",
         "The JSON text contains NaN.",
         _as_text(lambda data: json.dumps(_extended(data, float("nan")))),
-        EXTRACTABLE | JSON_TEXT,
-        NO_STRUCTURED,
+        EXTRACTABLE,
     ),
     Fault(
         "text-bom",
         "The JSON text begins with a byte order mark.",
         _as_text(lambda data: "\ufeff" + json.dumps(data)),
-        EXTRACTABLE | JSON_TEXT,
-        NO_STRUCTURED,
+        EXTRACTABLE,
     ),
     Fault(
         "text-duplicate-member",
         "The JSON text has a member twice, with different values.",
         _as_text(lambda data: '{"message": "one", "message": "two", ' + json.dumps(data)[1:]),
-        JSON_TEXT,
+        rules("adcp.extraction.json-text"),
         NO_STRUCTURED,
     ),
     Fault(
@@ -233,7 +226,7 @@ FAULTS = (
         "The data comes as JSON text of 5 MiB only, more than clients read.",
         _long_text(5 * MIB),
         EXTRACTABLE,
-        NO_STRUCTURED | rules("adcp.extraction.answer-size"),
+        rules("adcp.extraction.answer-size"),
     ),
     Fault(
         "body-12mb",

@@ -13,6 +13,7 @@ from pytest_adcp.harness.seller import rpc, sse
 from pytest_adcp.harness.seller.endpoint import PATH
 from pytest_adcp.harness.seller.exchange import Answer, Exchange, Hooks, HttpHook
 from pytest_adcp.harness.seller.http import Reply, Wire
+from pytest_adcp.harness.seller.rpc import RpcError
 
 from .model import Fault, rules
 
@@ -97,6 +98,11 @@ def _packed_spaces() -> bytes:
     return b"".join(packer.compress(block) for _ in range(BOMB_BYTES // MIB)) + packer.flush()
 
 
+async def _internal_error(exchange: Exchange, _: Answer, wire: Wire) -> None:
+    error = RpcError(-32603, "Internal error")
+    await wire.send(Reply(500, JSON_TYPE, rpc.encode(error.answer(exchange.id))))
+
+
 async def _end_session(exchange: Exchange, answer: Answer, wire: Wire) -> None:
     ended = replace(exchange, request=replace(exchange.request, method="DELETE", body=b""))
     await answer(ended)
@@ -128,11 +134,6 @@ def _at_endpoint(exchange: Exchange) -> Exchange:
     return replace(exchange, request=replace(exchange.request, path=PATH))
 
 
-INTERNAL_ERROR = Reply(
-    HTTPStatus.INTERNAL_SERVER_ERROR,
-    JSON_TYPE,
-    rpc.encode({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "Internal error"}}),
-)
 TOO_MANY = Reply(HTTPStatus.TOO_MANY_REQUESTS, (("Retry-After", "1"),))
 UNAUTHORIZED = Reply(HTTPStatus.UNAUTHORIZED, (("WWW-Authenticate", 'Bearer realm="reference seller"'),))
 ELSEWHERE = Reply(HTTPStatus.TEMPORARY_REDIRECT, (("Location", "https://elsewhere.example/mcp"),))
@@ -173,14 +174,14 @@ FAULTS = (
     Fault(
         "http-500-json",
         "Calls are answered with 500 and a JSON-RPC error.",
-        _on_call(_sends(INTERNAL_ERROR)),
+        _on_call(_internal_error),
         blocks=True,
     ),
     Fault(
         "http-500-html",
         "Calls are answered with 500 and an HTML page.",
         _on_call(_sends(Reply(500, HTML_TYPE, HTML_ERROR))),
-        blocks=True,
+        ANSWERED,
     ),
     Fault("http-429", "Calls are answered with 429.", _on_call(_sends(TOO_MANY)), blocks=True),
     Fault(

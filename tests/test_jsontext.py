@@ -1,0 +1,528 @@
+"""JSON texts are read as JSON.parse reads them, and what a strict reader objects to is said."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import random
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from javascript import ask, dump, needs_node, settle
+from pytest_adcp.harness import jsonreader, jsontext
+from pytest_adcp.harness.jsontext import Cause, ObjectionKind, parse
+
+repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=300)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def nested(levels: int, inside: str = "") -> str:
+    return "[" * levels + inside + "]" * levels
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("text", "cause", "place"),
+        [
+            ("", Cause.EMPTY, "line 1 column 1"),
+            (" \r\n\t", Cause.EMPTY, "line 1 column 1"),
+            ("\ufeff{}", Cause.BOM, "line 1 column 1"),
+            ("```json\n{}\n```", Cause.CODE_FENCE, "line 1 column 1"),
+            ("Found 3 products", Cause.PROSE, "line 1 column 1"),
+            ("# Products", Cause.PROSE, "line 1 column 1"),
+            ("3 products", Cause.PROSE, "line 1 column 3"),
+            ("Größe", Cause.PROSE, "line 1 column 1"),
+            ("{'a': 1}", Cause.SINGLE_QUOTES, "line 1 column 2"),
+            ("{\"a\": 'b'}", Cause.SINGLE_QUOTES, "line 1 column 7"),
+            ('{\n "a": NaN}', Cause.NON_FINITE, "line 2 column 7"),
+            ("[Infinity]", Cause.NON_FINITE, "line 1 column 2"),
+            ("-Infinity", Cause.NON_FINITE, "line 1 column 1"),
+            ("[1, inf]", Cause.NON_FINITE, "line 1 column 5"),
+            ("None", Cause.FOREIGN_LITERAL, "line 1 column 1"),
+            ("[True]", Cause.FOREIGN_LITERAL, "line 1 column 2"),
+            ('{"a": undefined}', Cause.FOREIGN_LITERAL, "line 1 column 7"),
+            ("[01]", Cause.NUMBER, "line 1 column 3"),
+            ("[1.]", Cause.NUMBER, "line 1 column 3"),
+            ("[+1]", Cause.NUMBER, "line 1 column 2"),
+            ("[.5]", Cause.NUMBER, "line 1 column 2"),
+            ("[-]", Cause.NUMBER, "line 1 column 2"),
+            ("{a: 1}", Cause.UNQUOTED_NAME, "line 1 column 2"),
+            ('{"a": 1,}', Cause.TRAILING_COMMA, "line 1 column 9"),
+            ("[1, ]", Cause.TRAILING_COMMA, "line 1 column 5"),
+            ("[1, // one\n 2]", Cause.COMMENT, "line 1 column 5"),
+            ('{/* */"a": 1}', Cause.COMMENT, "line 1 column 2"),
+            ('{"a": "b\nc"}', Cause.CONTROL_CHARACTER, "line 1 column 9"),
+            ('{"a\tb": 1}', Cause.CONTROL_CHARACTER, "line 1 column 4"),
+            ('"\\x41"', Cause.ESCAPE, "line 1 column 2"),
+            ('"\\u12g4"', Cause.ESCAPE, "line 1 column 3"),
+            ("{} {}", Cause.TRAILING_DATA, "line 1 column 4"),
+            ("[]\n\nDone.", Cause.TRAILING_DATA, "line 3 column 1"),
+            ("{}\x00", Cause.TRAILING_DATA, "line 1 column 3"),
+            ('{"a": "b', Cause.TRUNCATED, "line 1 column 9"),
+            ('{"a"', Cause.TRUNCATED, "line 1 column 5"),
+            ("[[1, 2", Cause.TRUNCATED, "line 1 column 7"),
+            ("[1 2]", Cause.SYNTAX, "line 1 column 4"),
+            ('{"a" 1}', Cause.SYNTAX, "line 1 column 6"),
+            ("[}", Cause.SYNTAX, "line 1 column 2"),
+            (nested(5000, "NaN"), Cause.NON_FINITE, "line 1 column 5001"),
+            ("[" * 100_000, Cause.TRUNCATED, "line 1 column 100001"),
+        ],
+    )
+    def test_says_why_and_where(self, text: str, cause: Cause, place: str) -> None:
+        parsed = parse(text)
+        assert (parsed.ok, parsed.value, parsed.cause) == (False, None, cause)
+        assert parsed.error.startswith(f"{place}: ")
+
+    def test_never_quotes_the_sender(self) -> None:
+        assert "\x1b" not in parse("\x1b[2J").error
+
+    def test_depth_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(jsonreader, "MOST_LEVELS", 2000)
+        assert parse(nested(2000)).ok
+        assert parse(nested(2002)).cause is Cause.TOO_DEEP
+
+
+class TestValues:
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            (' {"a": [1, 2.5, true, null, "x"]}\n', {"a": [1, 2.5, True, None, "x"]}),
+            ('{"a": 1, "a": 2}', {"a": 2}),
+            ('{"__proto__": {"a": 1}}', {"__proto__": {"a": 1}}),
+            ('"\\ud83c\\udfaf"', "\U0001f3af"),
+            ('"\u2028\x7f"', "\u2028\x7f"),
+            ("9007199254740992", 2**53),
+            ("-9007199254740992", -(2**53)),
+            ("1e2", 100.0),
+        ],
+    )
+    def test_are_those_of_javascript(self, text: str, value: object) -> None:
+        parsed = parse(text)
+        assert (parsed.ok, parsed.error, parsed.cause) == (True, "", None)
+        assert jsontext.equal(parsed.value, value)
+
+    def test_minus_zero(self) -> None:
+        assert math.copysign(1, parse("-0").value) == -1
+        assert parse("0").value == 0
+
+    def test_exact_integers_stay_int(self) -> None:
+        assert type(parse("9007199254740991").value) is int
+        assert type(parse("9007199254740993").value) is float
+
+    def test_raw_and_escaped_halves_are_one_character(self) -> None:
+        parsed = parse('{"\ud83c\\udfaf": "\\ud83c\udfaf"}')
+        assert parsed.value == {"\U0001f3af": "\U0001f3af"}
+        assert parsed.objections == ()
+
+    @pytest.mark.parametrize("text", [nested(100_000), '{"a":' * 100_000 + "1" + "}" * 100_000])
+    def test_any_depth(self, text: str) -> None:
+        limit = sys.getrecursionlimit()
+        parsed = parse(text)
+        assert parsed.ok
+        assert [objection.kind for objection in parsed.objections] == [ObjectionKind.DEEP]
+        assert sys.getrecursionlimit() == limit
+        assert jsontext.equal(parsed.value, parse(text).value)
+        assert jsontext.stringify_length(parsed.value) == len(text)
+        assert "value" not in repr(parsed)
+
+    def test_near_the_end_of_the_stack(self) -> None:
+        def down(levels: int) -> Any:
+            return down(levels - 1) if levels else parse(nested(150)).ok
+
+        frames = len(_stack())
+        assert down(sys.getrecursionlimit() - frames - 60)
+
+    @repeatable
+    @given(values)
+    def test_reader_and_decoder_agree(self, value: Any) -> None:
+        text = json.dumps(value)
+        fast, slow = jsonreader.Notes(), jsonreader.Notes()
+        assert dump(fast.decoder.decode(text)) == dump(jsonreader.read(text, slow))
+
+    @repeatable
+    @given(st.text() | st.binary() | st.text('[]{},:"\\ \n0123456789.-eEtruefalsnNI'))
+    def test_never_raises(self, source: str | bytes) -> None:
+        parsed = parse(source)
+        assert parsed.ok == (not parsed.error) == (parsed.cause is None)
+
+
+def _stack() -> list[Any]:
+    frame, frames = sys._getframe(), []
+    while frame:
+        frames.append(frame)
+        frame = frame.f_back  # type: ignore[assignment]
+    return frames
+
+
+class TestBytes:
+    def test_byte_order_mark_is_dropped(self) -> None:
+        parsed = parse(b"\xef\xbb\xbf{}")
+        assert parsed.value == {}
+        assert [objection.kind for objection in parsed.objections] == [ObjectionKind.BOM]
+
+    def test_only_one_is(self) -> None:
+        parsed = parse(b"\xef\xbb\xbf\xef\xbb\xbf{}")
+        assert parsed.cause is Cause.BOM
+        assert [objection.kind for objection in parsed.objections] == [ObjectionKind.BOM]
+
+    def test_invalid_utf_8_is_replaced(self) -> None:
+        parsed = parse(b'{"a": "\xe9t\xe9"}')
+        assert parsed.value == {"a": "\ufffdt\ufffd"}
+        assert [objection.kind for objection in parsed.objections] == [ObjectionKind.INVALID_UTF8]
+        assert "0xE9 at offset 7" in parsed.objections[0].detail
+
+    def test_utf_16_is_no_json(self) -> None:
+        assert not parse('{"a": 1}'.encode("utf-16")).ok
+
+
+class TestObjections:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ('{"a": 1}', []),
+            ('{"a": {"b": 1, "b": 2}}', [("duplicate-name", "/a/b", True)]),
+            ('[{"b/~": 1, "b/~": 1.0}]', [("duplicate-name", "/0/b~1~0", False)]),
+            ('{"a": 1, "a": true}', [("duplicate-name", "/a", True)]),
+            ('{"a": 1, "a": 2, "a": 2}', [("duplicate-name", "/a", True)]),
+            ('{"a": {"x": 1, "x": 2}, "a": 3}', [("duplicate-name", "/a", True)]),
+            ('["\\ud800"]', [("lone-surrogate", "/0", False)]),
+            ('["\\uDFFF\\uD800"]', [("lone-surrogate", "/0", False)]),
+            ('{"\\udc00": 1}', [("lone-surrogate", "/\udc00", False)]),
+            ('["\\ud83c\\udfaf"]', []),
+            ('["\\\\ud83c\\udfaf"]', [("lone-surrogate", "/0", False)]),
+            ('["\\\\ud83c\\\\udfaf"]', []),
+            ('["\ud800"]', [("lone-surrogate", "/0", False)]),
+            ("[9007199254740993]", [("large-number", "/0", False)]),
+            ('{"a": [1, -12345678901234567890]}', [("large-number", "/a/1", False)]),
+            ("[1e400, 1e308, -1e999]", [("large-number", "/0", False), ("large-number", "/2", False)]),
+            ('["12345678901234567890"]', []),
+            ("[0.12345678901234567890]", []),
+            pytest.param("9" * 5000, [("large-number", "", False)], id="5000-digits"),
+            (nested(200), []),
+            (nested(201), [("deep", "/0" * 200, False)]),
+            ('["' + "[" * 300 + '"]', []),
+            ('["\\"' + "[" * 300 + '\\\\"]', []),
+            ('{"a":' * 201 + '"]}"' + "}" * 201, [("deep", "/a" * 200, False)]),
+        ],
+    )
+    def test_kind_place_and_difference(self, text: str, expected: list[Any]) -> None:
+        parsed = parse(text)
+        assert parsed.ok
+        assert [(o.kind.value, o.pointer, o.differs) for o in parsed.objections] == expected
+
+    def test_are_in_document_order_and_bounded(self) -> None:
+        parsed = parse("[" + ",".join(["1e999"] * 100) + "]")
+        assert [o.pointer for o in parsed.objections] == [f"/{i}" for i in range(jsontext.MAX_OBJECTIONS)]
+
+    def test_long_numbers_are_cut(self) -> None:
+        assert len(parse("1" * 400).objections[0].detail) < 80
+
+    def test_refused_texts_keep_those_of_their_bytes(self) -> None:
+        assert [o.kind for o in parse(b"\xff").objections] == [ObjectionKind.INVALID_UTF8]
+
+
+class TestFunctions:
+    @pytest.mark.parametrize(
+        ("text", "length"), [("", 0), ("ab", 2), ("é", 1), ("\U0001f3af", 2), ("\ud800", 1)]
+    )
+    def test_utf16_length(self, text: str, length: int) -> None:
+        assert jsontext.utf16_length(text) == length
+
+    @pytest.mark.parametrize(
+        ("value", "written"),
+        [
+            (0, "0"),
+            (-0.0, "0"),
+            (1.0, "1"),
+            (-2.5, "-2.5"),
+            (1e21, "1e+21"),
+            (123456789012345680000.0, "123456789012345680000"),
+            (1e-6, "0.000001"),
+            (1.5e-7, "1.5e-7"),
+            (5e-324, "5e-324"),
+            (2**53, "9007199254740992"),
+            pytest.param(10**400, "Infinity", id="huge"),
+            (-math.inf, "-Infinity"),
+        ],
+    )
+    def test_number_string(self, value: float, written: str) -> None:
+        assert jsontext.number_string(value) == written
+
+    @pytest.mark.parametrize(
+        ("value", "length"),
+        [
+            ({}, 2),
+            ([], 2),
+            ({"a": [1, 2.0, None, True, False]}, len('{"a":[1,2,null,true,false]}')),
+            (math.inf, 4),
+            ('\x01\n"\\', len('"\\u0001\\n\\"\\\\"')),
+            ("é\U0001f3af", 5),
+            ("\ud800", 8),
+            (["\ud800", "\udc00"], 19),
+            ({"\udc00": ""}, 13),
+        ],
+    )
+    def test_stringify_length(self, value: object, length: int) -> None:
+        assert jsontext.stringify_length(value) == length
+
+    @pytest.mark.parametrize("value", [None, False, 0, -0.0, 0.0, "", math.nan])
+    def test_falsy(self, value: object) -> None:
+        assert jsontext.truthy(value) is False
+
+    @pytest.mark.parametrize("value", [True, 1, -1.5, math.inf, "false", "0", " ", [], {}])
+    def test_truthy(self, value: object) -> None:
+        assert jsontext.truthy(value) is True
+
+    @pytest.mark.parametrize(
+        ("value", "written"),
+        [
+            ("x", "x"),
+            (None, "null"),
+            (True, "true"),
+            (1.0, "1"),
+            (-math.inf, "-Infinity"),
+            ({"a": 1}, "[object Object]"),
+            ([], ""),
+            ([None], ""),
+            ([1, [2, [3, None]], [], {}], "1,2,3,,,[object Object]"),
+        ],
+    )
+    def test_to_string(self, value: object, written: str) -> None:
+        assert jsontext.to_string(value) == written
+
+    def test_to_string_throws_as_javascript_does(self) -> None:
+        with pytest.raises(TypeError):
+            jsontext.to_string([{"toString": 1}])
+
+    def test_pointer_escapes(self) -> None:
+        assert jsontext.pointer() == ""
+        assert jsontext.pointer("a/b", 0, "~", "") == "/a~1b/0/~0/"
+
+    @repeatable
+    @given(st.lists(st.text(), min_size=1, max_size=4))
+    def test_pointer_and_resolve_are_inverse(self, names: list[str]) -> None:
+        value: Any = "here"
+        for name in reversed(names):
+            value = {name: [value]}
+        tokens = [token for name in names for token in (name, 0)]
+        assert jsontext.resolve(value, jsontext.pointer(*tokens)) == "here"
+
+    @pytest.mark.parametrize(
+        "path", ["/b", "/a/2", "/a/-", "/a/01", "/a/x", "/a/0/b", "/a/" + "9" * 5000, "/", "/a/²"]
+    )
+    def test_resolve_misses(self, path: str) -> None:
+        with pytest.raises(LookupError):
+            jsontext.resolve({"a": [1, 2]}, path)
+
+    def test_resolve_wants_a_pointer(self) -> None:
+        assert jsontext.resolve([1], "") == [1]
+        with pytest.raises(ValueError, match="not a JSON pointer"):
+            jsontext.resolve({"a": 1}, "a")
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [(1, 1.0), (0, -0.0), ({"a": 1, "b": 2}, {"b": 2, "a": 1.0}), ([[]], [[]]), (None, None)],
+    )
+    def test_equal(self, first: object, second: object) -> None:
+        assert jsontext.equal(first, second)
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            (1, True),
+            (0, False),
+            (None, False),
+            ([1], [1, 1]),
+            ({"a": 1}, {"b": 1}),
+            ([], {}),
+            ("1", 1),
+            ({}, None),
+            ([True], [1]),
+        ],
+    )
+    def test_not_equal(self, first: object, second: object) -> None:
+        assert not jsontext.equal(first, second)
+        assert not jsontext.equal(second, first)
+
+
+# -- against node -------------------------------------------------------------------------------------------
+
+TOKENS = (
+    *'{}[]:,"\\ \t\n\r\x0b\x0c\x00\x1f\x7f\u00a0\u2028\ufeff/',
+    *(
+        "0",
+        "-0",
+        "1",
+        "-1",
+        "007",
+        "1.5",
+        "1.",
+        ".5",
+        "1e5",
+        "1E+400",
+        "1e-400",
+        "9007199254740993",
+        "123456789012345678901",
+    ),
+    *(
+        "0.1",
+        "1e21",
+        "1e-7",
+        "5e-324",
+        "1.7976931348623157e308",
+        "12345678901234567.5",
+        "100000000000000000000000",
+    ),
+    *(
+        "true",
+        "false",
+        "null",
+        "NaN",
+        "-Infinity",
+        "undefined",
+        "True",
+        '""',
+        '"a"',
+        '"a":',
+        '"toString":',
+        '"length":',
+    ),
+    *(
+        '"__proto__":',
+        '"10":',
+        '"2":',
+        '"\\u0061"',
+        '"\\ud83c\\udfaf"',
+        '"\\ud800"',
+        '"\\uDC00x"',
+        '"é"',
+        '"\U0001f3af"',
+    ),
+    *(
+        "\ud83c",
+        "\udfaf",
+        "\\ud83c",
+        "\\udfaf",
+        "\\\\",
+        '\\"',
+        "\\n",
+        "\\x",
+        "\\u12",
+        "[]",
+        "{}",
+        "[1,2]",
+        '{"a":1,"a":2}',
+    ),
+)
+
+
+def a_value(rng: random.Random, depth: int = 0) -> Any:
+    kind = rng.randrange(9 if depth < 4 else 7)
+    if kind == 7:
+        return [a_value(rng, depth + 1) for _ in range(rng.randrange(4))]
+    if kind == 8:
+        return {a_string(rng): a_value(rng, depth + 1) for _ in range(rng.randrange(4))}
+    choices = (
+        None,
+        True,
+        False,
+        a_string(rng),
+        rng.randrange(-(10**18), 10**18),
+        rng.random() * 10 ** rng.randrange(-30, 30),
+        -0.0,
+    )
+    return choices[kind]
+
+
+def a_string(rng: random.Random) -> str:
+    pool = 'ab"\\/\n\x00\x1f\x7fé\u2028\ud800\udc00\U0001f3af0129'
+    return rng.choice(["", "a", "10", "toString", "__proto__"]) or "".join(
+        rng.choices(pool, k=rng.randrange(6))
+    )
+
+
+def a_text(rng: random.Random) -> str:
+    """A JSON text, or one that may have been spoilt."""
+    if rng.random() < 0.3:
+        return "".join(rng.choices(TOKENS, k=rng.randrange(1, 9)))
+    text = json.dumps(a_value(rng), ensure_ascii=rng.random() < 0.5, indent=rng.choice([None, 1]))
+    for _ in range(rng.choice([0, 0, 1, 2])):
+        at = rng.randrange(len(text) + 1)
+        text = text[:at] + rng.choice(("", *TOKENS)) + text[at + rng.randrange(2) :]
+    return text
+
+
+@needs_node
+def test_texts_are_read_as_node_reads_them() -> None:
+    rng = random.Random(20261)
+    texts = [a_text(rng) for _ in range(6000)]
+    accepted = 0
+    for text, answer in zip(texts, ask([{"op": "text", "text": text} for text in texts]), strict=True):
+        parsed = parse(text)
+        assert parsed.ok == (answer is not None), ascii(text)
+        if answer is None:
+            continue
+        accepted += 1
+        assert dump(parsed.value) == settle(answer["value"]), ascii(text)
+        assert jsontext.stringify_length(parsed.value) == answer["length"], ascii(text)
+        assert jsontext.truthy(parsed.value) == answer["truthy"], ascii(text)
+        if "error" in answer["string"]:
+            with pytest.raises(TypeError):
+                jsontext.to_string(parsed.value)
+        else:
+            assert jsontext.to_string(parsed.value) == answer["string"]["value"], ascii(text)
+    assert 1500 < accepted < 5500  # both sides of the question are asked
+
+
+@needs_node
+def test_bytes_are_read_as_node_reads_them() -> None:
+    rng = random.Random(20262)
+    bodies = []
+    for _ in range(1500):
+        body = bytearray(a_text(rng).encode("utf-8", "surrogatepass"))
+        for _ in range(rng.randrange(3)):
+            at = rng.randrange(len(body) + 1)
+            body[at:at] = rng.choice(
+                [
+                    b"\xef\xbb\xbf",
+                    b"\xff",
+                    b"\xed\xa0\x80",
+                    b"\xe2\x82",
+                    b"\xf0\x9f\x8e",
+                    b"\xc0\xaf",
+                    b"\x80",
+                ]
+            )
+        bodies.append(bytes(body))
+    cases = [{"op": "bytes", "base64": base64.b64encode(body).decode()} for body in bodies]
+    accepted = 0
+    for body, answer in zip(bodies, ask(cases), strict=True):
+        parsed = parse(body)
+        assert parsed.ok == (answer is not None), body
+        if answer is not None:
+            accepted += 1
+            assert dump(parsed.value) == settle(answer["value"]), body
+    assert accepted > 200
+
+
+@needs_node
+def test_deep_texts_are_accepted_as_node_accepts_them() -> None:
+    texts = [nested(n, inside) for n in (1, 900, 5000, 100_000) for inside in ("", "1", "NaN", "]", '"')]
+    texts += [
+        '{"a":' * n + tail for n in (900, 100_000) for tail in ("1" + "}" * n, "}" * n, "1" + "}" * (n - 1))
+    ]
+    answers = ask([{"op": "accepts", "text": text} for text in texts])
+    assert [parse(text).ok for text in texts] == answers
+    assert True in answers
+    assert False in answers
