@@ -160,7 +160,7 @@ class _Reader:
                 if branches:
                     always = set.intersection(*(branch.required for branch in branches))
                     for branch in branches:
-                        branch.required, branch.closed = always, False
+                        branch.required = always
                         facts.add(branch)
         return facts
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from . import jsontext
 from .extraction import Extraction, Reason
 from .jsontext import truthy
 from .tasks import Task
+from .wrappers import has_root
 
 
 class Class(StrEnum):
@@ -23,6 +25,7 @@ class Class(StrEnum):
 _INTERIM = {"submitted", "working", "input-required", "auth-required"}
 # With one of these a non-empty errors[] reports problems of a task that did not fail.
 _NOT_FAILED = {"submitted", "working", "input-required", "completed", "rejected", "canceled"}
+_UNKNOWN_SCENARIO = "UNKNOWN_SCENARIO"
 
 
 def classify(
@@ -36,28 +39,59 @@ def classify(
         response: the whole JSON-RPC response.
         extraction: what success extraction makes of the result.
     """
+    if task.name == "comply_test_controller" and result is not None and _knows_no_scenario(result):
+        return Class.UNSUPPORTED
     if result is None or "error" in response or truthy(result.get("isError")):
         return Class.ERROR
     if extraction.data is None:
         # The payload that holds adcp_error alone is the one way to say failure without the flag.
         return Class.ERROR if extraction.reason is Reason.ADCP_ERROR_ONLY else Class.SUCCESS
     payload = extraction.data
-    if task.name == "comply_test_controller" and payload.get("error") == "UNKNOWN_SCENARIO":
-        return Class.UNSUPPORTED
     if is_unflagged_failure(task, payload):
         return Class.ERROR
     status = payload.get("status")
-    return Class.INTERIM if isinstance(status, str) and status in _INTERIM else Class.SUCCESS
+    is_interim = isinstance(status, str) and status in _INTERIM and not _reports_on_a_task(task, payload)
+    return Class.INTERIM if is_interim else Class.SUCCESS
 
 
 def is_unflagged_failure(task: Task, payload: Mapping[str, Any]) -> bool:
     """Whether a payload without isError says that the task failed."""
     status = payload.get("status")
-    if status == "failed":
+    if status == "failed" and not _reports_on_a_task(task, payload):
         return True
-    if any(name in payload for name in task.root):
+    if has_root(task, payload):
         return False
     errors = payload.get("errors")
     if isinstance(errors, list) and errors and not (isinstance(status, str) and status in _NOT_FAILED):
         return True
     return payload.get("adcp_error") is not None and len(payload) > 1
+
+
+def _reports_on_a_task(task: Task, payload: Mapping[str, Any]) -> bool:
+    """Whether the payload's status is that of another task, which was asked about."""
+    return task.name == "get_task_status" and (has_root(task, payload) or "task_id" in payload)
+
+
+def _knows_no_scenario(result: Mapping[str, Any]) -> bool:
+    """Whether the test controller says, flagged or not, that it does not implement the scenario."""
+    content = result.get("content")
+    items = content if isinstance(content, list) else []
+    texts = (item.get("text") for item in items if isinstance(item, Mapping) and item.get("type") == "text")
+    parsed = (
+        jsontext.parse(text).value for text in texts if isinstance(text, str) and _UNKNOWN_SCENARIO in text
+    )
+    for payload in (result.get("structuredContent"), *parsed):
+        if isinstance(payload, Mapping):
+            errors = payload.get("errors")
+            said = [
+                payload.get("error"),
+                payload.get("adcp_error"),
+                *(errors if isinstance(errors, list) else []),
+            ]
+            if any(error == _UNKNOWN_SCENARIO or _code(error) == _UNKNOWN_SCENARIO for error in said):
+                return True
+    return False
+
+
+def _code(error: Any) -> Any:
+    return error.get("code") if isinstance(error, Mapping) else None

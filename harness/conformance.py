@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -15,11 +16,13 @@ from pytest_adcp import suites
 from pytest_adcp.reports import build, model, terminal
 
 from . import options, vector_subjects
+from .classify import Class
 from .demo import DemoError, demo_seller
 from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
 from .plan import Plan, PlanRequest, describe
 from .progress import Progress
+from .redact import Redactor
 from .rules import Level, Profile, Rule, load
 from .selection import SUITES, Selection
 from .settings import DEMO_ACCOUNT, Settings
@@ -254,8 +257,8 @@ class Conformance:
         if "fault" in found:
             self._faults += 1
         else:
-            outcome, level = Outcome(found.pop("outcome")), Level(found.pop("level"))
-            self.findings.append(Finding(outcome=outcome, level=level, **found))
+            enums = {"outcome": Outcome(found["outcome"]), "level": Level(found["level"])}
+            self.findings.append(Finding(**(found | enums)))
 
     # -- conclusion ----------------------------------------------------------------------------------------------
 
@@ -290,7 +293,7 @@ class Conformance:
         """Print the plan that was asked for, or the verdict and what to do about it."""
         write = terminalreporter.write_line
         if self.settings.plan_only and self._plan is not None:
-            for line in describe(self._plan).splitlines():
+            for line in Redactor(self.settings.secrets()).text(describe(self._plan)).splitlines():
                 write(line)
         if self._report is None:
             return
@@ -308,7 +311,9 @@ class Conformance:
         self._cleanup.close()
 
     def _build_report(self, judgement: Judgement, narrowed: list[str]) -> model.Report:
-        file = self._file.name if self._file is not None and self.settings.keep_transcript else None
+        folder = self.settings.report_dir
+        kept = self._file is not None and (self.settings.keep_transcript or self.settings.replay is not None)
+        file = os.path.relpath(self._file, folder) if kept and self._file is not None else None
         facts = build.TargetFacts(
             evidence=self.evidence,
             rules=self.rules(),
@@ -354,18 +359,20 @@ class Conformance:
                 gaps.append(f"the survey ended early: {survey.stopped}")
             gaps += [f"{item.item} was not called: {item.why}" for item in survey.not_called if item.blocked]
             if survey.unusable is None:
-                gaps += self._missing(answers)
+                gaps += survey.problems or _missing(answers)
         if Profile.CLIENT in self.settings.profiles:
             gaps += vector_subjects.missing(self._vectors)
         return gaps
 
-    def _missing(self, answers: list[Answer]) -> list[str]:
-        if self._plan is not None and self._plan.problems:
-            return list(self._plan.problems)
-        kinds = {answer.kind for answer in answers}
-        missing = []
-        if "success" not in kinds:
-            missing.append("no AdCP task succeeded")
-        if "error" not in kinds:
-            missing.append("no AdCP task gave an error: none could be provoked")
-        return missing
+
+def _missing(answers: list[Answer]) -> list[str]:
+    """Return which of the two kinds of answer was never seen."""
+    kinds = {answer.kind for answer in answers}
+    missing = []
+    if Class.SUCCESS not in kinds:
+        missing.append("no AdCP task succeeded; give a request that does with `calls:` in adcp.yaml")
+    if Class.ERROR not in kinds:
+        missing.append(
+            "no AdCP task gave an error: none could be provoked; give a request that is refused with `calls:` in adcp.yaml"
+        )
+    return missing

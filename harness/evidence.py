@@ -160,7 +160,11 @@ class Evidence:
                 why = f"HTTP {exchange.response.status}: the server failed"
             if why and not exchange.retried:
                 yield Gap(exchange.subject, why, blocked=True, exchange=exchange)
-            if reading.response is None or reading.document is None or ((why or exchange.retried) and not plea):
+            if (
+                reading.response is None
+                or reading.document is None
+                or ((why or exchange.retried) and not plea)
+            ):
                 continue
             label = f"{exchange.subject}@{exchange.attempt}" if plea else exchange.subject
             response = reading.response

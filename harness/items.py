@@ -16,6 +16,7 @@ import pytest
 
 from .rules import Level, Rule
 from .subjects import Entry
+from .text import safe
 from .verdict import Finding, Outcome, judge
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class RuleItem(pytest.Item):
     @classmethod
     def of(cls, parent: Family, rule: Rule, entry: Entry) -> Self:
         """Make the item; the node id is given, since one made of the parts would not be found again by --lf."""
-        name = f"{rule.short}[{entry.label}]"
+        name = f"{rule.short}[{safe(entry.label)}]"
         node: Self = cls.from_parent(parent, name=name, nodeid=f"{parent.nodeid}::{name}", path=parent.path)
         node.rule, node.entry, node.strict = rule, entry, parent.run.settings.strict
         node.add_marker(pytest.mark.adcp_must if rule.level is Level.MUST else pytest.mark.adcp_should)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import itertools
 
 _SELECTING = ("--server-url", "--adcp-config", "--adcp-replay", "--adcp-profile")
 _LARGEST = 1 << 20  # bytes of a conftest that are looked at

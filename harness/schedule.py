@@ -12,6 +12,8 @@ import anyio
 from . import jsontext
 from .calls import NotCalled, PlannedCall, Purpose
 
+_LONGEST_ID = 1024  # characters of a text that is taken from an answer
+
 
 class Schedule:
     """Hands out calls in plan order as soon as what they wait for is there."""
@@ -80,10 +82,8 @@ class Schedule:
     def _filled(self, call: PlannedCall) -> PlannedCall | None:
         arguments = copy.deepcopy(dict(call.arguments))
         for take in call.takes:
-            found = (jsontext.resolve(payload, take.value) for payload in self._payloads.get(take.tool, ()))
-            value = next(
-                (item for item in found if isinstance(item, str | int) and not isinstance(item, bool)), None
-            )
+            found = (_at(payload, take.value) for payload in self._payloads.get(take.tool, ()))
+            value = next((item for item in found if item is not None), None)
             if value is None:
                 why = f"{take.tool} gave no {take.value.rpartition('/')[2]} to ask for"
                 self.not_called.append(NotCalled(call.subject, why))
@@ -92,6 +92,17 @@ class Schedule:
                 return None
             _set(arguments, take.argument, value)
         return replace(call, arguments=arguments) if call.takes else call
+
+
+def _at(payload: Mapping[str, Any], pointer: str) -> str | int | None:
+    """Return what stands at a place of an answer, where it is fit to be sent back: a short text or an integer."""
+    try:
+        value = jsontext.resolve(payload, pointer)
+    except LookupError:
+        return None
+    if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID:
+        return value
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _set(arguments: dict[str, Any], pointer: str, value: Any) -> None:

@@ -151,6 +151,7 @@ class Surveyor:
                 options=self._order.options,
                 calls=(*sorted(made, key=lambda call: place[call.subject]), *self._polled),
                 not_called=(*(self.plan.not_called if self.plan else ()), *left, *never),
+                problems=self.plan.problems if self.plan else (),
                 complete=not self.recorder.stopped,
                 stopped=self.recorder.stopped,
                 unusable=self._unusable,

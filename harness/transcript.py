@@ -152,6 +152,7 @@ class Survey:
     options: Mapping[str, Any] = field(default_factory=dict)
     calls: tuple[PlannedCall, ...] = ()
     not_called: tuple[NotCalled, ...] = ()
+    problems: tuple[str, ...] = ()  # what keeps the plan from being one, as a server without AdCP tasks
     complete: bool = True
     stopped: str = ""  # the root cause where the survey ended early
     unusable: Diagnosis | None = None
@@ -316,5 +317,6 @@ def _survey(record: dict[str, Any]) -> Survey:
     values["limits"] = Limits(**values["limits"])
     values["calls"] = tuple(_call(call) for call in values["calls"])
     values["not_called"] = tuple(NotCalled(**item) for item in values["not_called"])
+    values["problems"] = tuple(values["problems"])
     values["unusable"] = Diagnosis(**values["unusable"]) if values["unusable"] else None
     return Survey(**values)

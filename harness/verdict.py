@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -54,11 +54,10 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
     """
     exchange = subject.exchange
     index = exchange.index if exchange else None
+    label = safe(subject.label)
 
     def finding(outcome: Outcome, message: str = "", level: Level = rule.level) -> Finding:
-        return Finding(
-            rule.id, level, outcome, subject.label, safe(message, 600), exchange=index, source=rule.source
-        )
+        return Finding(rule.id, level, outcome, label, safe(message, 600), exchange=index, source=rule.source)
 
     if isinstance(subject, Gap):
         return finding(Outcome.BLOCKED if subject.blocked else Outcome.NOT_APPLICABLE, subject.why)
@@ -91,7 +90,7 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
         rule=rule.id,
         level=level,
         outcome=Outcome.FAILED if failed else Outcome.ADVISORY,
-        subject=subject.label,
+        subject=label,
         message=safe(f"{because} ({problem.lenient})" if problem.lenient else because, 600),
         pointer=safe(problem.at, 300) if problem.at is not None else None,
         exchange=index,
@@ -127,7 +126,7 @@ def conclude(findings: Sequence[Finding], *, gaps: Sequence[str]) -> Judgement:
         gaps: why the run cannot say conformant although nothing failed (survey cut short, no error seen ...).
     """
     blocked = [item for item in findings if item.outcome is Outcome.BLOCKED and item.level is Level.MUST]
-    reasons = (*gaps, *([_blocked(blocked)] if blocked else ()))
+    reasons = (*gaps, *_blocked(blocked))
     if any(finding.outcome is Outcome.FAILED for finding in findings):
         return Judgement(Verdict.NONCONFORMANT, reasons)
     return Judgement(Verdict.INCONCLUSIVE if reasons else Verdict.CONFORMANT, reasons)
@@ -165,7 +164,11 @@ def exit_code(judgement: Judgement, *, faults: int, unusable: bool, partial: boo
     return ExitCode.CONFORMANT
 
 
-def _blocked(findings: Sequence[Finding]) -> str:
-    rules = sorted({finding.rule for finding in findings})
-    shown = ", ".join(rules[:3]) + (f" and {len(rules) - 3} more" if len(rules) > 3 else "")
-    return f"{shown} could not be judged: {findings[0].message}"
+def _blocked(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield each reason once, with the rules that it kept from judging."""
+    by_reason: dict[str, set[str]] = {}
+    for finding in findings:
+        by_reason.setdefault(finding.message, set()).add(finding.rule)
+    for reason, rules in by_reason.items():
+        more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+        yield f"{min(rules)}{more} could not be judged: {reason}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from . import jsontext
@@ -12,6 +13,12 @@ from .tasks import ENVELOPE, Task
 _DEPTH = 3  # wrappers inside wrappers that are looked into
 _LONGEST_TEXT = 1 << 20  # characters of a string that is tried as JSON
 _ENVELOPE_OF_MCP = frozenset({"content", "structuredContent", "isError"})
+_INTERIM = frozenset({"submitted", "working", "input-required", "auth-required"})
+_DECLINING = frozenset({"outcome", "reason"})  # root fields that say no rather than hold data
+# Where errors stand that are none to a client, in the spelling of `squeezed`.
+_ERROR_NAMES = frozenset({"adcperror", "error", "errorcode", "errormessage", "errors", "exception"})
+_BAD_STATUS = frozenset({"error", "errored", "fail", "failed", "failure"})  # whatever the capitals
+_NO_ERROR = frozenset({"", "0", "none", "null", "ok", "success"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +31,28 @@ class Wrapper:
     holds_data: bool = False  # the task's own fields were found in it
 
 
+def has_root(task: Task, payload: Mapping[str, Any]) -> bool:
+    """Whether one of the task's own fields stands at the root; null stands for absent."""
+    return any(payload.get(name) is not None for name in task.root)
+
+
+def data_members(task: Task, payload: Mapping[str, Any]) -> list[str]:
+    """Return the task's own fields at the root that hold data: not the reason for a refusal, nor `success: false`."""
+    return sorted(name for name in task.root - _DECLINING if payload.get(name) not in (None, False))
+
+
+def squeezed(name: str) -> str:
+    """Return a member name without capitals and marks, to find it in another spelling."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
 def unexpected_members(task: Task, payload: Mapping[str, Any]) -> list[str]:
     """Return the root members that are neither envelope nor a scalar field of the task."""
-    return [name for name in payload if name not in ENVELOPE and name not in task.scalars and name not in task.root]
+    return [
+        name
+        for name in payload
+        if name not in ENVELOPE and name not in task.scalars and name not in task.root
+    ]
 
 
 def wrappers(task: Task, payload: Mapping[str, Any]) -> Iterator[Wrapper]:
@@ -35,13 +61,26 @@ def wrappers(task: Task, payload: Mapping[str, Any]) -> Iterator[Wrapper]:
 
 
 def find_data(task: Task, payload: Mapping[str, Any]) -> Wrapper | None:
-    """Return the wrapper that holds the task's own fields, or else the one array that may be its list."""
+    """Return the wrapper that holds the task's own fields, or else an array that may be its list."""
     found = list(wrappers(task, payload))
-    for wrapper in found:
-        if wrapper.holds_data:
-            return wrapper
-    lists = [wrapper for wrapper in found if isinstance(wrapper.value, list) and wrapper.path[0] not in task.containers]
-    return lists[0] if lists else None
+    lists = [
+        wrapper
+        for wrapper in found
+        if isinstance(wrapper.value, list) and wrapper.path[0] not in task.containers
+    ]
+    filled = (wrapper for wrapper in lists if any(isinstance(item, Mapping) for item in wrapper.value))
+    empty = (wrapper for wrapper in lists if not wrapper.value)
+    holding = (wrapper for wrapper in found if wrapper.holds_data)
+    return next(chain(holding, filled, empty), None)
+
+
+def misspelt_root(task: Task, payload: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return a root member that is one of the task's own fields in another spelling (mediaBuys), and that field."""
+    own = {squeezed(name): name for name in task.root}
+    return next(
+        ((name, own[squeezed(name)]) for name in payload if name not in task.root and squeezed(name) in own),
+        None,
+    )
 
 
 def is_mcp_result(value: Any) -> bool:
@@ -52,32 +91,88 @@ def is_mcp_result(value: Any) -> bool:
 
 
 def hidden_error(task: Task, payload: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
-    """Return where a payload that carries no data says that the task failed, and what stands there.
+    """Return where a payload that is not flagged and carries no data says that the task failed, and what stands there.
 
-    That is an `error` member, an `isError` in an MCP result inside, or either of them inside a wrapper.
+    That is an error under a name of the server's own, `success: false`, a status that AdCP does not know, or an
+    `isError` that was meant for the tool result; at the root or inside a wrapper.
     """
-    if any(name in payload for name in task.root):
+    status = payload.get("status")
+    if has_root(task, payload) or _is_interim(status) or status in ("rejected", "canceled"):
         return None
-    if found := _says_failed(task, payload, ()):
-        return found
+    for path, place in _places(task, payload):
+        read = () if path else ("adcp_error", "errors")
+        if name := _error_member(task, place, read=read) or _says_failed(task, place):
+            return (*path, name), place[name]
+    return None
+
+
+def misplaced_error(task: Task, payload: Mapping[str, Any]) -> tuple[tuple[str, ...], Any] | None:
+    """Return where the payload of a flagged answer gives its error so that no client finds it, and what stands there."""
+    for path, place in _places(task, payload):
+        read = {(): ("adcp_error", "errors"), ("payload",): ("errors",)}.get(path, ())
+        name = _error_member(task, place, read=read)
+        if name is None and not path and place.get("code") and "code" not in task.scalars:
+            name = "code"
+        if name is not None:
+            return (*path, name), place[name]
+    return None
+
+
+def _places(task: Task, payload: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """Yield the root and every wrapper that may hold an error."""
+    yield (), payload
     for wrapper in wrappers(task, payload):
-        if isinstance(wrapper.value, Mapping) and (found := _says_failed(task, wrapper.value, wrapper.path)):
-            return found
+        if (
+            isinstance(wrapper.value, Mapping)
+            and not wrapper.holds_data
+            and wrapper.path[0] not in task.containers
+        ):
+            yield wrapper.path, wrapper.value
+
+
+def _error_member(task: Task, place: Mapping[str, Any], *, read: Collection[str]) -> str | None:
+    """Return a member that holds an error; `read` are names that clients look for here."""
+    for name, value in place.items():
+        if name in task.containers | task.scalars or (
+            name in read and (name != "errors" or isinstance(value, list))
+        ):
+            continue
+        if squeezed(name) in _ERROR_NAMES and _is_error(name, value):
+            return name
+    if (
+        "code" not in task.scalars
+        and isinstance(place.get("message"), str)
+        and _is_error("error_code", place.get("code"))
+    ):
+        return "code"
     return None
 
 
-def _says_failed(
-    task: Task, value: Mapping[str, Any], path: tuple[str, ...]
-) -> tuple[tuple[str, ...], Any] | None:
-    if any(name in value for name in task.root):
-        return None
-    names = ("error", "adcp_error") if path else ("error",)
-    for name in names:
-        if isinstance(value.get(name), str | Mapping) and value[name] and name not in task.containers | task.scalars:
-            return (*path, name), value[name]
-    if is_mcp_result(value) and jsontext.truthy(value.get("isError")):
-        return (*path, "isError"), value["isError"]
+def _is_error(name: str, value: Any) -> bool:
+    match value:
+        case str():
+            return squeezed(value) not in _NO_ERROR
+        case bool():
+            return value
+        case int() | float():
+            return squeezed(name) == "errorcode" and value >= 400
+        case _:
+            return bool(value)
+
+
+def _says_failed(task: Task, place: Mapping[str, Any]) -> str | None:
+    """Return a member that says in some other way that the task failed."""
+    status = place.get("status")
+    if isinstance(status, str) and status.lower() in _BAD_STATUS:
+        return "status"
+    for name, bad in (("isError", True), ("is_error", True), ("success", False), ("ok", False)):
+        if place.get(name) is bad and name not in task.root:
+            return name
     return None
+
+
+def _is_interim(status: Any) -> bool:
+    return isinstance(status, str) and status in _INTERIM
 
 
 def _inside(task: Task, value: Mapping[str, Any], path: tuple[str, ...], depth: int) -> Iterator[Wrapper]:
@@ -88,7 +183,7 @@ def _inside(task: Task, value: Mapping[str, Any], path: tuple[str, ...], depth: 
             parsed = jsontext.parse(inner)
             inner, text = parsed.value, parsed.ok
         if isinstance(inner, Mapping):
-            holds = any(root in inner for root in task.root)
+            holds = has_root(task, inner) or ("task_id" in inner and _is_interim(inner.get("status")))
             yield Wrapper((*path, name), inner, text, holds)
             if depth > 1 and not holds:
                 yield from _inside(task, inner, (*path, name), depth - 1)

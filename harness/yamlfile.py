@@ -67,6 +67,8 @@ def _document(text: str) -> Document:
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
+    except YamlError:
+        raise
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlError("holds a character that YAML does not allow", line) from None
@@ -98,16 +100,19 @@ def _problem(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader, bounded in depth."""
+    """The safe loader, bounded in depth and in work: PyYAML takes a millisecond for a few nodes."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - filled below with what JSON knows
     depth = 0
+    nodes = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.depth += 1
+        self.nodes += 1
         if self.depth > _DEEPEST:
-            mark = self.get_mark()
-            raise yaml.MarkedYAMLError(problem=f"nested deeper than {_DEEPEST} levels", problem_mark=mark)
+            raise YamlError(f"nested deeper than {_DEEPEST} levels", _line_of(self))
+        if self.nodes > _MOST_VALUES:
+            raise YamlError(f"more than {_MOST_VALUES} keys and values", _line_of(self))
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -158,8 +158,9 @@ def _findings(findings: Sequence[Finding], rules: Sequence[Rule]) -> Iterator[Re
         return place.get(finding.rule, len(place)), finding.rule, finding.subject, exchange, finding.message
 
     for finding in sorted(findings, key=order):
-        values = asdict(finding) | {"subject": safe(finding.subject)}
-        yield ReportedFinding(**values, strength=strength.get(finding.rule, finding.level))
+        members = {item.name: getattr(finding, item.name) for item in fields(Finding)}
+        members["subject"] = safe(finding.subject)
+        yield ReportedFinding(**members, strength=strength.get(finding.rule, finding.level))
 
 
 def _calls(evidence: Evidence) -> Iterator[Call]:

@@ -24,21 +24,20 @@ CAPABILITIES = "get_adcp_capabilities"
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server sends: one of result, error, message (a whole JSON-RPC message) and body (text or bytes)."""
+    """What the server sends: one of result, error, message (a whole JSON-RPC message) and body (text)."""
 
     result: Any = ...
     error: Any = ...
     message: Any = ...
-    body: str | bytes | None = None
+    body: str | None = None
+    encoding: str = "utf-8"  # of the body
     status: int = 200
     media_type: str = "application/json"
 
     def raw(self, request_id: Any) -> bytes:
         """Return the bytes of the body."""
-        if isinstance(self.body, bytes):
-            return self.body
         if self.body is not None:
-            return _marked(self.body, request_id).encode("utf-8", "surrogatepass")
+            return _marked(self.body, request_id).encode(self.encoding, "surrogatepass")
         message = self.message
         if message is ...:
             outcome = {"result": self.result} if self.result is not ... else {"error": self.error}
@@ -51,7 +50,7 @@ class CaseServer:
     """What the server says.
 
     Args:
-        tool: the tool whose calls get the answer.
+        tool: the tool whose calls get the answer; get_products where another method gets it.
         answer: the answer under test.
         method: what else gets it instead: tools/list, notifications/initialized ...
         release: the AdCP release in its capabilities.
@@ -73,7 +72,7 @@ class CaseServer:
         if method == self.method and (called is None or called == self.tool):
             return self.answer
         if "id" not in message:
-            return Answer(body=b"", status=202)
+            return Answer(body="", status=202)
         if called is not None:
             return self._call(called)
         if method == "tools/list":
@@ -82,8 +81,12 @@ class CaseServer:
             info = {"protocolVersion": self.revision, "capabilities": {"tools": {}}, "serverInfo": _INFO}
             return Answer(result=info)
         if method == "server/discover" and self._stateless:
-            return Answer(result={"supportedVersions": [STATELESS], "capabilities": {"tools": {}}} | self._meta)
-        return Answer(error={"code": -32601, "message": "Method not found"}, status=404 if self._stateless else 200)
+            return Answer(
+                result={"supportedVersions": [STATELESS], "capabilities": {"tools": {}}} | self._meta
+            )
+        return Answer(
+            error={"code": -32601, "message": "Method not found"}, status=404 if self._stateless else 200
+        )
 
     @property
     def _stateless(self) -> bool:
@@ -100,15 +103,14 @@ class CaseServer:
 
     def _call(self, tool: str) -> Answer:
         complete = {"resultType": "complete"} if self._stateless else {}
-        if tool != CAPABILITIES:
-            text = [{"type": "text", "text": "Unknown tool"}]
-            return Answer(result={"content": text, "isError": True} | complete)
-        data = {
-            "status": "completed",
-            "adcp_version": self.release,
-            "adcp": {"major_versions": [3], "idempotency": {"supported": False}},
-            "supported_protocols": ["media_buy"],
-        }
+        if tool not in (CAPABILITIES, self.tool):
+            return Answer(error={"code": -32602, "message": f"Unknown tool: {tool}"})
+        data: dict[str, Any] = {"status": "completed", "adcp_version": self.release}
+        if tool == CAPABILITIES:
+            data |= {"adcp": {"major_versions": [3], "idempotency": {"supported": False}}}
+            data |= {"supported_protocols": ["media_buy"]}
+        else:  # the answer under test goes to another method
+            data |= {"products": [], "cache_scope": "public"}
         text = [{"type": "text", "text": json.dumps(data)}]
         return Answer(result={"content": text, "structuredContent": data} | complete)
 
@@ -116,15 +118,13 @@ class CaseServer:
 @asynccontextmanager
 async def case_server(case: CaseServer) -> AsyncIterator[str]:
     """Run a server and yield its URL."""
-    tasks: set[asyncio.Task[None]] = set()
+    connections: dict[asyncio.Task[None] | None, asyncio.StreamWriter] = {}
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
+        connections[asyncio.current_task()] = writer
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while await _serve_one(case, reader, writer):
-                pass
+            while True:
+                await _serve_one(case, reader, writer)
         writer.close()
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
@@ -132,13 +132,13 @@ async def case_server(case: CaseServer) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
     finally:
         server.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in connections.values():
+            writer.close()
+        await asyncio.gather(*(task for task in connections if task is not None))
 
 
-async def _serve_one(case: CaseServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    """Answer one request; False when the client has left."""
+async def _serve_one(case: CaseServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer one request; raises IncompleteReadError when the client has left."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     line, *lines = head.split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)}
@@ -153,7 +153,6 @@ async def _serve_one(case: CaseServer, reader: asyncio.StreamReader, writer: asy
         head = f"HTTP/1.1 {answer.status} Status\r\n{media_type}Content-Length: {len(raw)}\r\n\r\n"
         writer.write(head.encode("latin-1") + raw)
     await writer.drain()
-    return True
 
 
 _INFO = {"name": "case-server", "version": "1.0"}

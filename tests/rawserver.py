@@ -103,7 +103,15 @@ class Peer:
 
     def tls(self, context: ssl.SSLContext) -> None:
         """Go on in TLS, as a tunnel does."""
-        self.socket = context.wrap_socket(self.socket, server_side=True)
+        wrapped = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        self.socket = wrapped
+        try:
+            wrapped.do_handshake()
+        except ssl.SSLError:
+            # Closing with something unread would reset the connection, which overtakes the alert.
+            self.socket = socket.socket(fileno=wrapped.detach())
+            self.until_closed()
+            raise
 
     def _more(self) -> bytes:
         data = self.socket.recv(65536)

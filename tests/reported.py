@@ -55,7 +55,12 @@ def judged(evidence: Evidence, rules: Sequence[Rule] = RULES) -> list[Finding]:
 def facts(evidence: Evidence, **more: Any) -> TargetFacts:
     findings = judged(evidence)
     judgement = conclude(findings, gaps=more.pop("gaps", []))
-    given = {"findings": findings, "judgement": judgement, "profiles": ["core"], "rules": RULES} | more
+    given: dict[str, Any] = {
+        "findings": findings,
+        "judgement": judgement,
+        "profiles": ["core"],
+        "rules": RULES,
+    } | more
     return TargetFacts(evidence, **given)
 
 

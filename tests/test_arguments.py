@@ -231,7 +231,7 @@ def endless() -> dict[str, Any]:
         },
         {"properties": {"params": {"$ref": "#", "type": "object"}}, "required": ["params"]},
         {"required": ["x"] * 100_000, "properties": 5, "anyOf": {}, "allOf": "no", "oneOf": [1, None, []]},
-        {"$ref": "#/" + "a/" * 1_000_000},
+        {"allOf": [{"$ref": "#/" + "a/" * 1_000_000}] * 200},
         {"$ref": 7, "type": {"a": 1}, "properties": {"brief": {"type": [1, {}], "enum": [[]]}}},
         {"properties": {"brief": endless()}},
         endless(),

@@ -138,7 +138,7 @@ def observed(evidence: Evidence) -> dict[str, str]:
 def test_observations() -> None:
     discovered = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
     both = Http({"jsonrpc": "2.0", "id": "discover-1", "result": discovered})
-    names = ("get_products", "getSignals", "hello")
+    names = ("get_products", "getSignals", "adcp_get_products", "hello")
     evidence = tool_result(
         SUCCESS,
         purpose=Purpose.BAD,

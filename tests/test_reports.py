@@ -188,6 +188,14 @@ def test_what_is_no_report_is_named(written: str | bytes, problem: str) -> None:
     assert len(str(raised.value)) < 600
 
 
+def test_no_depth_of_nesting_is_a_fault_of_the_harness() -> None:
+    # Some depth lies between what the JSON parser takes and what can be shown of it.
+    template = changed("targets/0/name", "@")
+    for levels in range(800, 1000, 3):
+        with pytest.raises(ReportError):
+            loads(template.replace('"@"', "[" * levels + "]" * levels))
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"none\.json: No such file"):
         model.load(tmp_path / "none.json")
@@ -311,7 +319,8 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def test_a_hostile_server_gives_a_bounded_report_of_visible_characters() -> None:
-    made = report(hostile_server())
+    evil = Finding("z.first", Level.MUST, Outcome.PASSED, HOSTILE)
+    made = report(hostile_server(), findings=[evil])
     written = dumps(made)
     assert len(written.encode("utf-8")) < 60_000
     found = list(strings(json.loads(written)))

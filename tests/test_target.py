@@ -8,12 +8,19 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from pytest_adcp.harness.endpoint import Endpoint
 from pytest_adcp.harness.redact import Redactor
-from pytest_adcp.harness.target import AuthKind, CredentialError, Credentials, OAuthClient, Target, basic_header
+from pytest_adcp.harness.target import (
+    AuthKind,
+    CredentialError,
+    Credentials,
+    OAuthClient,
+    Target,
+    basic_header,
+)
 from pytest_adcp.harness.urls import UrlError, display_url, is_loopback, query_secrets, web_address
 
+# fmt: off
 BAD_URLS = [
     ("", "has no scheme (https://)"),
     ("seller.example/mcp", "has no scheme (https://); did you mean https://seller.example/mcp?"),
@@ -48,6 +55,7 @@ BAD_URLS = [
     ("https://☃\u200d.example/", "has no valid host"),
     ("https://seller.example/" + "a" * 9000, "is longer than 8192 characters"),
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize(("url", "problem"), BAD_URLS)
@@ -108,7 +116,10 @@ def test_the_name_is_the_host_unless_given() -> None:
     [
         ("https://seller.example/@scope?x=1&y", "https://seller.example/@scope?x=1&y"),
         ("https://user:pass@seller.example/@scope", "https://[redacted]@seller.example/@scope"),
-        ("https://h.example/?api_key=abc&x=1&Session=2", "https://h.example/?api_key=[redacted]&x=1&Session=[redacted]"),
+        (
+            "https://h.example/?api_key=abc&x=1&Session=2",
+            "https://h.example/?api_key=[redacted]&x=1&Session=[redacted]",
+        ),
         ("https://h.example/?x=0123456789abcdef", "https://h.example/?x=[redacted]"),
         ("https://h.example/?eyJhbGciOi.x", "https://h.example/?[redacted]"),
         ("https://h.example/?token=&access%5Ftoken=x", "https://h.example/?token=&access%5Ftoken=[redacted]"),
@@ -136,7 +147,9 @@ def test_loopback(host: str) -> None:
     assert is_loopback(host)
 
 
-@pytest.mark.parametrize("host", ["seller.example", "localhost.example", "10.0.0.1", "0.0.0.0", "", "2130706433"])
+@pytest.mark.parametrize(
+    "host", ["seller.example", "localhost.example", "10.0.0.1", "0.0.0.0", "", "2130706433"]
+)
 def test_not_loopback(host: str) -> None:
     assert not is_loopback(host)
 
@@ -149,8 +162,13 @@ def test_userinfo_becomes_basic_credentials_and_is_not_sent() -> None:
 
 
 def test_other_headers_go_with_userinfo() -> None:
-    target = Target.parse("https://user:passw@seller.example/", credentials=Credentials(extra=(("X-Tenant", "acme"),)))
-    assert target.credentials.headers() == (("Authorization", basic_header("user:passw")), ("X-Tenant", "acme"))
+    target = Target.parse(
+        "https://user:passw@seller.example/", credentials=Credentials(extra=(("X-Tenant", "acme"),))
+    )
+    assert target.credentials.headers() == (
+        ("Authorization", basic_header("user:passw")),
+        ("X-Tenant", "acme"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,6 +194,7 @@ def test_userinfo_that_cannot_be_used(userinfo: str) -> None:
         Target.parse(f"https://{userinfo}@seller.example/")
 
 
+# fmt: off
 BAD_CREDENTIALS = [
     ({"bearer": ""}, "the token is empty"),
     ({"bearer": "abc"}, "the token has fewer than 4 characters: too short to be kept out of the report"),
@@ -198,6 +217,7 @@ BAD_CREDENTIALS = [
     ({"extra": (("X-Key", "value"), ("x-key", "other"))}, "the header x-key is given twice"),
     ({"bearer": "token", "basic": "u:passw"}, "two kinds of Authorization at once (bearer and basic); keep one"),
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize(("values", "problem"), BAD_CREDENTIALS)
@@ -219,7 +239,9 @@ def test_none_bearer_header() -> None:
 def test_every_form_that_goes_out_is_redacted() -> None:
     client = OAuthClient("https://auth.example/token", "id entity", "cl!ent/secret", "adcp")
     targets = [
-        Target.parse("https://h/", credentials=Credentials(bearer="t0ken/=", extra=(("X-Key", "Token s3cret"),))),
+        Target.parse(
+            "https://h/", credentials=Credentials(bearer="t0ken/=", extra=(("X-Key", "Token s3cret"),))
+        ),
         Target.parse("https://user:pässwörd@h/?token=in-the-url"),
         Target.parse("https://onlyuser@h/"),
         Target.parse("https://h/", credentials=Credentials(oauth=client)),
@@ -243,7 +265,9 @@ def test_nothing_secret_in_any_repr() -> None:
     shown = repr(
         [
             Target.parse("https://h/?token=hidden-token", credentials=Credentials(bearer="hidden-bearer")),
-            Target.parse("https://user:hidden-pass@h/", credentials=Credentials(extra=(("X-Key", "hidden-value"),))),
+            Target.parse(
+                "https://user:hidden-pass@h/", credentials=Credentials(extra=(("X-Key", "hidden-value"),))
+            ),
             Credentials(oauth=client),
             client,
         ]
@@ -253,7 +277,9 @@ def test_nothing_secret_in_any_repr() -> None:
     assert "Credentials(basic, header)" in shown
 
 
-@pytest.mark.parametrize("url", ["https://auth.example/token", "http://127.0.0.1:8000/token", "http://localhost/t"])
+@pytest.mark.parametrize(
+    "url", ["https://auth.example/token", "http://127.0.0.1:8000/token", "http://localhost/t"]
+)
 def test_token_urls(url: str) -> None:
     assert OAuthClient(url, "id", "secret").token_url == url
 
@@ -261,11 +287,27 @@ def test_token_urls(url: str) -> None:
 @pytest.mark.parametrize(
     ("values", "kind", "problem"),
     [
-        ({"token_url": "http://auth.example/token"}, UrlError, "is neither https nor on loopback, and the client secret goes there"),
-        ({"token_url": "https://a:b@auth.example/"}, UrlError, "holds user:password; the client id and secret have variables of their own"),
-        ({"token_url": "auth.example"}, UrlError, "has no scheme (https://); did you mean https://auth.example?"),
+        (
+            {"token_url": "http://auth.example/token"},
+            UrlError,
+            "is neither https nor on loopback, and the client secret goes there",
+        ),
+        (
+            {"token_url": "https://a:b@auth.example/"},
+            UrlError,
+            "holds user:password; the client id and secret have variables of their own",
+        ),
+        (
+            {"token_url": "auth.example"},
+            UrlError,
+            "has no scheme (https://); did you mean https://auth.example?",
+        ),
         ({"client_id": ""}, CredentialError, "the client id is empty"),
-        ({"client_secret": "abc"}, CredentialError, "the client secret has fewer than 4 characters: too short to be kept out of the report"),
+        (
+            {"client_secret": "abc"},
+            CredentialError,
+            "the client secret has fewer than 4 characters: too short to be kept out of the report",
+        ),
     ],
 )
 def test_oauth_clients_that_cannot_be_used(values: dict, kind: type, problem: str) -> None:

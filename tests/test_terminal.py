@@ -331,13 +331,14 @@ def test_several_targets_stand_apart() -> None:
 
 @pytest.mark.parametrize("width", [1, 60, 100])
 def test_prose_is_wrapped(width: int) -> None:
-    words = "word " * 100
+    words = "word by-word " * 100
     findings = [*wrapped("a", message=words, fix=words), found("b", Outcome.BLOCKED, "-", words)]
     given = target(findings, not_checked=(NotChecked("x", words),), observations=(Observation("o", words),))
     lines = shown(given, width=width)
     prose = [line for line in lines if "word" in line]
     assert len(prose) > 20
-    assert max(len(line) for line in prose) <= max(width, 40)
+    assert max(width, 40) - 10 < max(len(line) for line in prose) <= max(width, 40)
+    assert not any(line.endswith("-") for line in prose)
 
 
 def test_what_people_copy_is_not_wrapped() -> None:

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from pytest_adcp.harness.text import curl, one_line, plural, quote, safe
 from pytest_adcp.harness.transcript import Request
 
@@ -52,7 +51,9 @@ def test_every_invisible_or_misleading_character_is_escaped() -> None:
 
 
 def test_letters_of_every_script_stay() -> None:
-    letters = [chr(code) for code in range(0x3000) if unicodedata.category(chr(code)) in ("Ll", "Lu", "Nd", "Sc")]
+    letters = [
+        chr(code) for code in range(0x3000) if unicodedata.category(chr(code)) in ("Ll", "Lu", "Nd", "Sc")
+    ]
     assert safe("".join(letters), 10_000) == "".join(letters)
 
 
@@ -105,7 +106,7 @@ def test_plural(count: int, noun: str, words: str) -> None:
         (True, "true"),
         (-1.5e300, "-1.5e+300"),
         (12, "12"),
-        ("a\"b\\c\n\u202e", r'"a\"b\\c\n\u202e"'),
+        ('a"b\\c\n\u202e', r'"a\"b\\c\n\u202e"'),
         ([], "[]"),
         ({}, "{}"),
         ({"a": [1, {"b": None}], "ü": "x"}, '{"a": [1, {"b": null}], "ü": "x"}'),
@@ -176,7 +177,10 @@ def test_quote_of_a_small_value_is_its_json(value: object) -> None:
 
 
 def request(
-    body: bytes = b"", *headers: tuple[str, str], url: str = "https://seller.example/mcp", method: str = "POST"
+    body: bytes = b"",
+    *headers: tuple[str, str],
+    url: str = "https://seller.example/mcp",
+    method: str = "POST",
 ) -> Request:
     return Request(method, url, headers, body)
 
@@ -194,7 +198,9 @@ def words(tmp_path):
 
     def run(line: str, shell: str = "sh", **variables: str) -> list[str]:
         environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", **variables}
-        done = subprocess.run([shell, "-c", line], env=environment, capture_output=True, check=True, timeout=20)
+        done = subprocess.run(
+            [shell, "-c", line], env=environment, capture_output=True, check=True, timeout=20
+        )
         assert done.stderr == b""
         (printed,) = done.stdout.splitlines()
         return json.loads(printed)
@@ -203,8 +209,10 @@ def words(tmp_path):
 
 
 def test_curl_is_what_was_sent(words) -> None:
-    body = json.dumps({"method": "it's \"$HOME\" `id` \\ !"}).encode()
-    line = curl(request(body, JSON_TYPE, *ALL, ("Host", "seller.example"), ("Content-Length", "9"), ("X-Empty", "")))
+    body = json.dumps({"method": 'it\'s "$HOME" `id` \\ !'}).encode()
+    line = curl(
+        request(body, JSON_TYPE, *ALL, ("Host", "seller.example"), ("Content-Length", "9"), ("X-Empty", ""))
+    )
     assert words(line) == [
         *("-sS", "-i", "-X", "POST", "https://seller.example/mcp"),
         *("-H", "Content-Type: application/json"),
@@ -256,7 +264,7 @@ def test_curl_does_not_show_a_body_that_no_command_line_can_hold(body: bytes, wo
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="control characters need $'...' of bash or zsh")
 def test_curl_sends_control_characters_but_does_not_show_them(words) -> None:
-    body = "{\"a\": \"it's \\\\ \x1b[2J\u202e\u2028\n\"}"
+    body = '{"a": "it\'s \\\\ \x1b[2J\u202e\u2028\n"}'
     line = curl(request(body.encode(), JSON_TYPE, *ALL, ("Mcp-Session-Id", "s\x07\x9b")))
     assert not any(is_dangerous(ord(character)) for character in line)
     sent = words(line, shell="bash")

@@ -45,7 +45,7 @@ class Vector:
         path: where the expected thing stands; where nothing is expected, what the vector is about.
         expected_action: what the client does with the error; None where the vector says nothing.
         limit: UTF-16 units of text that the client is configured to read; None: its default.
-        advisory: whether only the reference code settles the matter, not the words of the specification.
+        advisory: whether the words of the specification leave room, and only its reference code settles the matter.
         file: name of the file that it came from.
     """
 

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from .rpc import Json
+from pytest_adcp.harness.error_codes import ERROR_CODES
 
-# The recovery class of each code this seller uses: the specification's, and the same in every release.
-RECOVERY = {
-    "ACCOUNT_NOT_FOUND": "terminal",
-    "BUDGET_TOO_LOW": "correctable",
-    "CONFLICT": "transient",
-    "CREATIVE_NOT_FOUND": "correctable",
-    "CREDENTIAL_IN_ARGS": "terminal",
-    "IDEMPOTENCY_CONFLICT": "correctable",
-    "INVALID_REQUEST": "correctable",
-    "INVALID_STATE": "correctable",
-    "MEDIA_BUY_NOT_FOUND": "correctable",
-    "NOT_CANCELLABLE": "correctable",
-    "PACKAGE_NOT_FOUND": "correctable",
-    "PRODUCT_NOT_FOUND": "correctable",
-    "PROPOSAL_NOT_FOUND": "correctable",
-    "REFERENCE_NOT_FOUND": "correctable",
-    "SIGNAL_NOT_FOUND": "correctable",
-    "UNSUPPORTED_FEATURE": "correctable",
-    "VALIDATION_ERROR": "correctable",
-    "VERSION_UNSUPPORTED": "correctable",
-}
+from .rpc import Json
 
 
 class AdcpError(Exception):
-    """A task that failed; `members` are further members of the error object (field, issues, details ...)."""
+    """A task that failed with a standard code; `members` are further members of the error object (field, issues, details ...)."""
 
     def __init__(self, code: str, message: str, **members: object) -> None:
         super().__init__(message)
@@ -41,7 +21,7 @@ class AdcpError(Exception):
         return {
             "code": self._code,
             "message": self._message,
-            "recovery": RECOVERY[self._code],
+            "recovery": ERROR_CODES[self._code].recovery.value,
             **self._members,
         }
 

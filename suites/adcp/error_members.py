@@ -86,7 +86,9 @@ def error_code_is_known(error: Answer) -> None:
                 quote(code, 80),
                 at=f"{at}/code",
                 because="the code is none of the standard ones that this harness knows, and no vendor's own",
-                fix=f"{near} may be what is meant; else name it X_YOURNAME_CODE and set recovery" if near else "",
+                fix=f"{near} may be what is meant; else name it X_YOURNAME_CODE and set recovery"
+                if near
+                else "",
             )
     _nothing_without(error)
 

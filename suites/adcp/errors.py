@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from pytest_adcp.harness.calls import Expect
 from pytest_adcp.harness.classify import Class, is_unflagged_failure
 from pytest_adcp.harness.extraction import Reason
-from pytest_adcp.harness.jsontext import equal, truthy, utf16_length
+from pytest_adcp.harness.jsontext import equal, truthy
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import ERROR_HANDLING, EXTRACTION, TRANSPORT_ERRORS, adcp
 from pytest_adcp.harness.subjects import Answer, Expectation
 from pytest_adcp.harness.text import quote
-from pytest_adcp.harness.wrappers import hidden_error
+from pytest_adcp.harness.wrappers import data_members, hidden_error, squeezed
 
-RESERVED = {-32029: "RATE_LIMITED", -32028: "AUTH_MISSING", -32027: "SERVICE_UNAVAILABLE"}
-_PROTOCOL = {-32700, -32600, -32601, -32602, -32603, -32002, -32042, -32020, -32021, -32022}
+from .failures import (
+    RESERVED,
+    application_error,
+    code_of,
+    codes_of,
+    flag_of,
+    flagged_data,
+    unread_error,
+    why_unreadable,
+)
+
 _TERSE = 200  # characters of the human sentence beside structuredContent
 _TOOL_LEVEL = adcp(TRANSPORT_ERRORS, "tool-level-errors")
 _DETECTION = adcp(TRANSPORT_ERRORS, "client-detection-order")
@@ -32,14 +40,15 @@ def failure_is_flagged(answer: Answer) -> None:
     """
     if answer.result is None or answer.is_flagged:
         return
-    if truthy(answer.result.get("is_error")):
-        raise Broken(
-            "isError: true",
-            f"is_error: {quote(answer.result['is_error'])}",
-            at=answer.at("is_error"),
-            because="the flag is spelt is_error; on the wire the name is isError, so a client reads this error as a success",
-            fix="serialise the result by its wire names (pydantic: model_dump(by_alias=True))",
-        )
+    for name, value in answer.result.items():
+        if squeezed(name) == "iserror" and value is True:
+            raise Broken(
+                "isError: true",
+                f"{quote(name, 40)}: true",
+                at=answer.at(name),
+                because=f"the flag is spelt {quote(name, 40)}; on the wire its name is isError, so a client reads this error as a success",
+                fix="serialise the result by its wire names (Pydantic: model_dump(by_alias=True))",
+            )
     if answer.extraction.reason is Reason.ADCP_ERROR_ONLY:
         if not truthy(answer.payload.get("adcp_error")):
             raise Broken(
@@ -62,15 +71,21 @@ def failure_is_flagged(answer: Answer) -> None:
             because = "status says failed and isError is not set, so a client reads this as a success"
         else:
             because = "the payload holds errors[] and no data, and isError is not set, so a client reads this as a success"
-        raise Broken("isError: true", f"isError {_flag(answer)}, members {members}", at=answer.at("isError"), because=because)
+        raise Broken(
+            "isError: true",
+            f"isError {flag_of(answer)}, members {members}",
+            at=answer.at("isError"),
+            because=because,
+        )
     hidden = hidden_error(answer.task, payload)
     if hidden is not None:
         path, value = hidden
+        name = ".".join(path)
         raise Broken(
             "isError: true and an adcp_error",
-            f"`{'.'.join(path)}`: {quote(value)}",
+            f"`{name}`: {quote(value)}",
             at=answer.in_payload(*path),
-            because=f"a failure stands under `{'.'.join(path)}` of an answer that is not flagged, so a client reads it as a success",
+            because=f"`{name}` ({quote(value, 80)}) says that the task failed, and isError is not set, so a client reads this as a success",
         )
 
 
@@ -85,7 +100,7 @@ def failure_sets_the_flag_too(error: Answer) -> None:
     if error.extraction.reason is Reason.ADCP_ERROR_ONLY and truthy(error.adcp_error):
         raise Broken(
             "isError: true",
-            f"isError {_flag(error)}",
+            f"isError {flag_of(error)}",
             at=error.at("isError"),
             because="the payload is adcp_error alone, which counts as a failure, but clients read the error only when isError is set",
         )
@@ -97,16 +112,12 @@ def success_is_not_flagged(error: Answer) -> None:
 
     Set isError only when the task failed; report minor problems in errors[] of an unflagged success.
     """
-    if not error.is_flagged or error.adcp_error is not None or error.errors:
-        return
-    status = error.payload.get("status")
-    if error.has_root and status not in ("failed", "rejected", "canceled"):
-        found = sorted(name for name in error.payload if name in error.task.root)
+    if found := flagged_data(error):
         raise Broken(
             "isError absent or false",
-            f"isError {_flag(error)} beside `{found[0]}`",
+            f"isError {flag_of(error)} beside `{found}`",
             at=error.at("isError"),
-            because=f"the answer carries `{found[0]}` and no error, but isError is set, so every client drops the data",
+            because=f"the answer carries `{found}` and no error, but isError is set, so every client drops the data",
         )
 
 
@@ -116,8 +127,8 @@ def error_carries_no_data(error: Answer) -> None:
 
     Send partial results as a success with errors[], or the error alone.
     """
-    if error.is_flagged and isinstance(error.adcp_error, Mapping) and error.has_root:
-        found = sorted(name for name in error.payload if name in error.task.root)
+    found = data_members(error.task, error.payload)
+    if error.is_flagged and isinstance(error.adcp_error, Mapping) and found:
         raise Broken(
             "an error without data",
             f"`{found[0]}` beside adcp_error",
@@ -169,30 +180,15 @@ def application_error_is_a_tool_result(error: Answer) -> None:
     Return { isError: true, structuredContent: { adcp_error: {...} } } from the tool. JSON-RPC errors keep to -32029, -32028
     and -32027 (with data.adcp_error) and to protocol faults.
     """
-    if _is_application_error_on_json_rpc(error):
+    if what := application_error(error):
         rpc = error.message.get("error")
-        carried = error.adcp_error is not None
-        what = f"the AdCP error {quote(_code_of(error.adcp_error), 70)}" if carried else "an application error"
         raise Broken(
             "a tool result with isError: true",
             f"JSON-RPC error {quote(rpc, 160)}",
             at="/error",
-            because=f"{what} comes as a JSON-RPC error (code {quote(_code_of(rpc), 40)}); "
+            because=f"{what} comes as a JSON-RPC error (code {quote(code_of(rpc), 40)}); "
             "clients take that for a fault of the connection",
         )
-
-
-def _is_application_error_on_json_rpc(error: Answer) -> bool:
-    """Whether a JSON-RPC error is neither a protocol fault, nor a refusal by HTTP, nor one of AdCP's reserved codes."""
-    if error.result is not None:
-        return False
-    rpc = error.message.get("error")
-    code = rpc.get("code") if isinstance(rpc, Mapping) else None
-    if any(equal(code, reserved) for reserved in RESERVED):
-        return False
-    refused = error.exchange.response is not None and error.exchange.response.status >= 400
-    is_protocol = not isinstance(code, int) or code in _PROTOCOL
-    return error.adcp_error is not None or not (is_protocol or refused)
 
 
 @rule("adcp.errors.readable", level=Level.MUST, source=_DETECTION)
@@ -203,7 +199,13 @@ def error_object_can_be_read(error: Answer) -> None:
     """
     found = error.adcp_error
     if found is not None:
-        _check_code(found, error.adcp_error_pointer)
+        if because := why_unreadable(found):
+            raise Broken(
+                "one object with a code of 1 to 64 characters",
+                quote(found),
+                at=error.adcp_error_pointer,
+                because=f"{because}: clients discard the whole error and look nowhere else for one",
+            )
         return
     if error.errors:
         if not isinstance(error.errors[0], Mapping) or not isinstance(error.errors[0].get("code"), str):
@@ -214,30 +216,13 @@ def error_object_can_be_read(error: Answer) -> None:
                 because="the first of errors[] has no code, and there is no adcp_error, so a client cannot tell what failed",
             )
         return
-    for name in ("error", "error_code", "code", "errorCode", "adcpError"):
-        if name in error.payload and not error.has_root:
-            raise Broken(
-                "the error under adcp_error",
-                f"`{name}`: {quote(error.payload[name])}",
-                at=error.in_payload(name),
-                because=f"the error stands under `{name}`, where no AdCP client looks for it",
-            )
-
-
-def _check_code(found: Any, at: str) -> None:
-    because = ""
-    if not isinstance(found, Mapping):
-        because = "adcp_error is not an object"
-    elif not isinstance(found.get("code"), str):
-        because = "code is missing" if "code" not in found else "code is not a string"
-    elif not 1 <= utf16_length(found["code"]) <= 64:
-        because = "code is empty" if not found["code"] else f"code has {utf16_length(found['code'])} characters, and 64 are allowed"
-    if because:
+    if unread := unread_error(error):
+        name, value, at = unread
         raise Broken(
-            "one object with a code of 1 to 64 characters",
-            quote(found),
+            "the error under adcp_error in structuredContent",
+            f"`{name}`: {quote(value)}",
             at=at,
-            because=f"{because}: clients discard the whole error and look nowhere else for one",
+            because=f"the error stands under `{name}`, where no AdCP client looks for it",
         )
 
 
@@ -252,12 +237,14 @@ def error_is_structured(error: Answer) -> None:
         return
     if error.result is None:
         rpc = error.message.get("error")
-        if _is_application_error_on_json_rpc(error) or any(equal(_code_of(rpc), code) for code in RESERVED):
+        if application_error(error) or any(equal(code_of(rpc), code) for code in RESERVED):
             raise NotApplicable("another rule speaks about what came")
         came, at = f"JSON-RPC error {quote(rpc, 160)}", "/error"
     else:
-        if error.has_root or any(name in error.payload for name in ("error", "error_code", "code")):
+        if flagged_data(error) or unread_error(error):
             raise NotApplicable("another rule speaks about what came")
+        if "error" in error.payload and "error" in error.task.containers | error.task.scalars:
+            raise NotApplicable(f"{error.task.name} has a way of its own to give an error")
         came, at = quote(error.texts[0].text) if error.texts else "no text", error.at("content")
     raise Broken(
         "an adcp_error with code and message",
@@ -276,7 +263,7 @@ def failure_fills_adcp_error(error: Answer) -> None:
     if error.is_flagged and error.adcp_error is None and error.errors:
         raise Broken(
             "adcp_error beside errors[]",
-            f"only errors[], with code {quote(_code_of(error.errors[0]), 70)}",
+            f"only errors[], with code {quote(code_of(error.errors[0]), 70)}",
             at=error.in_payload("errors"),
             because="the failure stands in errors[] only; clients look for adcp_error first, and some look no further",
         )
@@ -304,7 +291,7 @@ def layers_agree(error: Answer) -> None:
 
     Take adcp_error, errors[0] and the text from one error object.
     """
-    codes = dict(_codes(error))
+    codes = dict(codes_of(error))
     if len(set(codes.values())) > 1:
         raise Broken(
             "one code",
@@ -314,26 +301,21 @@ def layers_agree(error: Answer) -> None:
         )
 
 
-def _codes(error: Answer) -> Iterator[tuple[str, str]]:
-    candidates = [("adcp_error", error.adcp_error), ("errors[0]", error.errors[0] if error.errors else None)]
-    for text in error.texts:
-        value = text.parsed.value
-        if isinstance(value, Mapping) and error.structured is not None:
-            candidates.append((f"the text of content[{text.index}]", value.get("adcp_error")))
-    for place, found in candidates:
-        if isinstance(found, Mapping) and isinstance(found.get("code"), str):
-            yield place, found["code"]
-
-
 @rule("adcp.errors.text-mirror", level=Level.SHOULD, source=_TOOL_LEVEL)
 def error_is_in_the_text_too(error: Answer) -> None:
     """An error in structuredContent is also in a text item, as JSON, for clients that read only text.
 
     Put json.dumps({"adcp_error": ...}) into the first text item, and a sentence for people into a second one.
     """
-    if not error.is_flagged or not isinstance(error.structured, Mapping) or "adcp_error" not in error.structured:
+    if (
+        not error.is_flagged
+        or not isinstance(error.structured, Mapping)
+        or "adcp_error" not in error.structured
+    ):
         return
-    mirrored = (isinstance(text.parsed.value, Mapping) and "adcp_error" in text.parsed.value for text in error.texts)
+    mirrored = (
+        isinstance(text.parsed.value, Mapping) and "adcp_error" in text.parsed.value for text in error.texts
+    )
     if not any(mirrored):
         raise Broken(
             'a text item with {"adcp_error": ...}',
@@ -361,7 +343,9 @@ def error_text_is_short(error: Answer) -> None:
             )
 
 
-@rule("adcp.errors.reserved-code", level=Level.SHOULD, source=adcp(TRANSPORT_ERRORS, "reserved-json-rpc-codes"))
+@rule(
+    "adcp.errors.reserved-code", level=Level.SHOULD, source=adcp(TRANSPORT_ERRORS, "reserved-json-rpc-codes")
+)
 def reserved_code_carries_the_error(error: Answer) -> None:
     """A JSON-RPC error with one of AdCP's reserved codes carries the AdCP error in data.adcp_error.
 
@@ -406,21 +390,14 @@ def configured_call_fails_with_the_code(expectation: Expectation) -> None:
     wanted = expectation.call.error_codes
     if not wanted or expectation.answer.kind is not Class.ERROR:
         raise NotApplicable("no error code is expected, or no error came")
-    codes = dict(_codes(expectation.answer))
+    codes = dict(codes_of(expectation.answer))
     if not set(codes.values()) & set(wanted):
         known = ", ".join(quote(code, 70) for code in codes.values()) or "no code"
         raise Broken(
             f"one of {', '.join(wanted)}",
             known,
-            at=expectation.answer.adcp_error_pointer if expectation.answer.adcp_error is not None else expectation.answer.at(),
+            at=expectation.answer.adcp_error_pointer
+            if expectation.answer.adcp_error is not None
+            else expectation.answer.at(),
             because="the call failed with another code than the configuration expects",
         )
-
-
-def _flag(answer: Answer) -> str:
-    result = answer.result or {}
-    return quote(result["isError"], 40) if "isError" in result else "absent"
-
-
-def _code_of(error: Any) -> Any:
-    return error.get("code") if isinstance(error, Mapping) else error

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 
 from pytest_adcp.harness.calls import Expect
 from pytest_adcp.harness.classify import Class
-from pytest_adcp.harness.jsontext import Cause, ObjectionKind
+from pytest_adcp.harness.jsontext import ObjectionKind
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import EXTRACTION, MCP_GUIDE, adcp, rfc
 from pytest_adcp.harness.subjects import Answer, Expectation
 from pytest_adcp.harness.text import plural, quote
-from pytest_adcp.harness.wrappers import Wrapper, find_data, is_mcp_result, unexpected_members
+from pytest_adcp.harness.wrappers import has_root, unexpected_members
+
+from .causes import why_not_at_the_root, why_nothing
+from .failures import kind_of
 
 _OLD_LIMIT = 1024 * 1024  # UTF-16 units: the size limit of the older editions
 _ALGORITHM = adcp(EXTRACTION, "extraction-algorithm")
@@ -28,60 +31,14 @@ def data_can_be_extracted(success: Answer) -> None:
     """
     if success.extraction.data is not None:
         return
-    because, received, at, fix = _why_null(success)
+    why = why_nothing(success)
     raise Broken(
         "a JSON object in structuredContent, or in a text item",
-        received,
-        at=at,
-        because=f"no client can read this answer: {because}",
-        fix=fix,
+        why.received,
+        at=why.at,
+        because=f"no client can read this answer: {why.because}",
+        fix=why.fix,
     )
-
-
-def _why_null(success: Answer) -> tuple[str, str, str, str]:
-    """Return cause, what came, where, and a fix that is more precise than the rule's own (or nothing)."""
-    result = success.result or {}
-    content = result.get("content")
-    prefix = ""
-    if success.structured is not None:
-        prefix = f"structuredContent is {_kind(success.structured)}, which is skipped; then "
-    if not isinstance(content, list):
-        came = quote(content) if "content" in result else "no such member"
-        return f"{prefix}content is not an array", came, success.at("content"), ""
-    if not success.extraction.texts:
-        kinds = [quote(item.get("type")) if isinstance(item, Mapping) else quote(item, 40) for item in content[:3]]
-        items = f"only {', '.join(kinds)}" if kinds else "nothing"
-        return f"{prefix}content holds {items}, and only text items are read", quote(content), success.at("content"), ""
-    worst = max(success.extraction.texts, key=lambda item: item.units)
-    at = success.at("content", worst.index, "text")
-    limit = success.client_limit
-    if worst.units > limit:
-        return (
-            f"{prefix}the text is {worst.units} UTF-16 units long, and clients skip a text over {limit}",
-            f"{worst.units} units",
-            at,
-            "page the answer (pagination.max_results) or send it as structuredContent, which has no such limit",
-        )
-    text = str(content[worst.index].get("text")) if isinstance(content[worst.index], Mapping) else ""
-    if worst.parsed is None or worst.parsed.ok:
-        kind = _kind(worst.value)
-        double = isinstance(worst.value, str) and worst.value.lstrip()[:1] in ("{", "[")
-        because = f"{prefix}the text is JSON for {kind}, not for an object" + (": it was encoded twice" if double else "")
-        return because, quote(text, 120), at, "encode the response once" if double else ""
-    because = f"{prefix}the text is not JSON that JSON.parse takes: {worst.parsed.error}"
-    return because, quote(text, 120), at, _TEXT_FIXES.get(worst.parsed.cause, "")
-
-
-_TEXT_FIXES: dict[Cause | None, str] = {
-    Cause.BOM: "encode the text without a byte order mark (utf-8, not utf-8-sig)",
-    Cause.CODE_FENCE: "send the bare JSON: no client strips Markdown",
-    Cause.NON_FINITE: "send null or leave the member out where a number is NaN or infinite (json.dumps(..., allow_nan=False) finds them)",
-    Cause.FOREIGN_LITERAL: "build the text with json.dumps or JSON.stringify, not with str() or repr()",
-    Cause.SINGLE_QUOTES: "build the text with json.dumps or JSON.stringify, not with str() or repr()",
-    Cause.CONTROL_CHARACTER: "build the text with a JSON library, which escapes line feeds in strings",
-    Cause.TRAILING_DATA: "send one JSON value a text item, and nothing behind it",
-    Cause.TRUNCATED: "send the whole text: something cuts it",
-}
 
 
 @rule("adcp.extraction.structured-object", level=Level.MUST, source=_ALGORITHM)
@@ -98,13 +55,13 @@ def structured_content_is_an_object(success: Answer) -> None:
         "a JSON object",
         quote(value),
         at=success.at("structuredContent"),
-        because=f"structuredContent is {_kind(value)}; an AdCP client skips it and looks at the text items instead",
+        because=f"structuredContent is {kind_of(value)}; an AdCP client skips it and looks at the text items instead",
     )
 
 
 @rule("adcp.extraction.structured-null", level=Level.SHOULD, source=_ALGORITHM)
 def structured_content_is_not_null(success: Answer) -> None:
-    """StructuredContent is left out rather than sent as null.
+    """A structuredContent of null is left out.
 
     Leave the member out where there is nothing to send, or send the response there.
     """
@@ -145,87 +102,40 @@ def task_fields_are_at_the_top_level(success: Answer) -> None:
     payload = success.extraction.data
     if payload is None:
         raise NotApplicable("nothing could be extracted")
-    if success.has_root or payload.get("status") in ("rejected", "canceled"):
+    if has_root(success.task, payload) or payload.get("status") in ("rejected", "canceled"):
         return
-    unexpected = unexpected_members(success.task, payload)
-    if not unexpected:
+    if not unexpected_members(success.task, payload):
         return
+    why = why_not_at_the_root(success, payload)
     wanted = " or ".join(f"`{name}`" for name in sorted(success.task.root)[:4])
-    if is_mcp_result(payload):
-        raise Broken(
-            f"{wanted} at the root",
-            quote(payload),
-            at=success.in_payload(),
-            because="the payload is a whole MCP tool result; a client takes it for the AdCP answer, and an isError inside stays unseen",
-            fix="pass on the inner result as it is instead of wrapping it (a gateway or proxy usually does this)",
-        )
-    found = find_data(success.task, payload)
-    if found is None:
-        raise Broken(
-            f"{wanted} at the root",
-            f"members {quote(list(payload)[:8])}",
-            at=success.in_payload(),
-            because=f"the payload has none of the fields that make it an answer of {success.task.name}",
-        )
-    name = ".".join(found.path)
-    inside = "a JSON text" if found.text else ("an array" if isinstance(found.value, list) else "an object")
-    raise Broken(
-        f"{wanted} at the root",
-        f"members {quote(list(payload)[:8])}",
-        at=success.in_payload(*found.path),
-        because=f"the data is wrapped: it stands in {inside} under `{name}`, where no AdCP client looks for it",
-        fix=_unwrap(success, found),
-    )
-
-
-def _unwrap(success: Answer, wrapper: Wrapper) -> str:
-    """Name the framework that wraps, where it shows, and what to change there."""
-    name = wrapper.path[0]
-    target = f"at the root: {{{quote(sorted(success.task.root)[0])}: ...}}"
-    meta = (success.result or {}).get("_meta")
-    fastmcp = meta.get("fastmcp") if isinstance(meta, Mapping) else None
-    tool = success.server.tool(success.call.tool) or {}
-    schema = tool.get("outputSchema")
-    schema = schema if isinstance(schema, Mapping) else {}
-    marked = (isinstance(fastmcp, Mapping) and fastmcp.get("wrap_result")) or schema.get("x-fastmcp-wrap-result")
-    if name == "result" and marked:
-        return (
-            "FastMCP wraps what is no object in {\"result\": ...}: annotate the tool `-> dict` (or a model) instead of "
-            f"`-> str` or `-> list`, and return the response {target}"
-        )
-    properties = schema.get("properties")
-    if name == "result" and isinstance(properties, Mapping) and list(properties) == ["result"]:
-        return (
-            "the Python MCP SDK wraps return types that are no object in {\"result\": ...}: annotate the tool `-> dict` "
-            f"(or a model), and return the response {target}"
-        )
-    if name == "payload":
-        return f"`payload` in the envelope's schema only groups fields on paper; put them {target}"
-    if name == "data":
-        return f"a `data` wrapper belongs to AdCP before 3.0; put its members {target}"
-    if name == "response":
-        return f"a `response` wrapper comes from A2A frameworks; put its members {target}"
-    return f"put the members of `{'.'.join(wrapper.path)}` {target}"
+    raise Broken(f"{wanted} at the root", why.received, at=why.at, because=why.because, fix=why.fix)
 
 
 @rule("adcp.extraction.json-text", level=Level.MUST, source=rfc(8259, "4"))
 def text_data_is_strict_json(success: Answer) -> None:
     """JSON text that carries the answer reads the same everywhere: no member twice with different values.
 
-    Build the text with a JSON library from one object, so that a member cannot stand in it twice.
+    Build the text with a JSON library from one object, so that a member cannot stand in it twice; send integers beyond
+    2^53 as strings, and cut text between characters.
     """
     text = success.data_text
     if text is None:
         raise NotApplicable("the answer is not carried by a text item")
-    for objection in text.parsed.objections if text.parsed else ():
-        if objection.kind is ObjectionKind.DUPLICATE_NAME:
-            raise Broken(
-                "every member once",
-                quote(objection.pointer),
-                at=success.in_payload(),
-                because=f"in the JSON text {objection.detail}; parsers disagree on which one they keep",
-                lenient="" if objection.differs else "RFC 8259 says SHOULD, and the values are the same",
-            )
+    objections = text.parsed.objections if text.parsed else ()
+    worst = next((objection for objection in objections if objection.differs), next(iter(objections), None))
+    if worst is None:
+        return
+    twice = worst.kind is ObjectionKind.DUPLICATE_NAME
+    raise Broken(
+        "every member once" if twice else "JSON that every reader takes alike",
+        quote(worst.pointer),
+        at=success.in_payload(),
+        because=f"in the JSON text, at {quote(worst.pointer, 80)}: {worst.detail}"
+        + ("; parsers disagree on which one they keep" if worst.differs else ""),
+        lenient=""
+        if worst.differs
+        else "JSON.parse takes it, and so do the AdCP clients that are built on it",
+    )
 
 
 @rule("adcp.extraction.text-size", level=Level.SHOULD, source=_ALGORITHM)
@@ -277,20 +187,3 @@ def configured_call_succeeds(expectation: Expectation) -> None:
             at="/result" if expectation.answer.result is not None else "/error",
             because="the configuration expects this call to succeed, and it failed",
         )
-
-
-def _kind(value: object) -> str:
-    """Return what a JSON value is, in words."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case int() | float():
-            return "a number"
-        case list():
-            return "an array"
-        case _:
-            return "an object"

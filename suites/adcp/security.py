@@ -37,8 +37,12 @@ def _members(value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
         if isinstance(item, Mapping):
             for name in item:
                 yield path, name
-            stack.extend(((*path, name), inner) for name, inner in item.items() if isinstance(inner, Mapping | list))
+            stack.extend(
+                ((*path, name), inner) for name, inner in item.items() if isinstance(inner, Mapping | list)
+            )
         elif isinstance(item, list):
             stack.extend(
-                ((*path, index), inner) for index, inner in enumerate(item) if isinstance(inner, Mapping | list)
+                ((*path, index), inner)
+                for index, inner in enumerate(item)
+                if isinstance(inner, Mapping | list)
             )

@@ -1,0 +1,121 @@
+"""How an answer says that its task failed, where it says it as AdCP wants it and where it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_adcp.harness.error_codes import ERROR_CODES
+from pytest_adcp.harness.extraction import MAX_CODE_LENGTH
+from pytest_adcp.harness.jsontext import equal, utf16_length
+from pytest_adcp.harness.subjects import Answer
+from pytest_adcp.harness.text import quote
+from pytest_adcp.harness.wrappers import data_members, misplaced_error, squeezed
+
+RESERVED = {-32029: "RATE_LIMITED", -32028: "AUTH_MISSING", -32027: "SERVICE_UNAVAILABLE"}
+_PROTOCOL = {-32700, -32600, -32601, -32602, -32603, -32002, -32042, -32020, -32021, -32022}
+_MESSAGE = 1000  # characters of a JSON-RPC message that are searched for a code
+_WORD = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
+
+
+def flagged_data(error: Answer) -> str | None:
+    """Return a field of the task in an answer that is flagged and says nothing of an error."""
+    if not error.is_flagged or error.adcp_error is not None or error.errors:
+        return None
+    if error.payload.get("status") in ("failed", "rejected", "canceled") or unread_error(error):
+        return None
+    return next(iter(data_members(error.task, error.payload)), None)
+
+
+def unread_error(error: Answer) -> tuple[str, Any, str] | None:
+    """Return name, value and place of an error that stands where clients do not look."""
+    for name, value in (error.result or {}).items():
+        is_misspelt = squeezed(name) == "structuredcontent" and name != "structuredContent"
+        if (is_misspelt or squeezed(name) == "adcperror") and isinstance(value, Mapping):
+            return name, value, error.at(name)
+    found = misplaced_error(error.task, error.payload)
+    return (".".join(found[0]), found[1], error.in_payload(*found[0])) if found else None
+
+
+def why_unreadable(found: Any) -> str:
+    """Say why clients discard what stands under adcp_error; empty where they read it."""
+    if isinstance(found, str) and found.lstrip().startswith("{"):
+        return "adcp_error is JSON in a string: it was encoded once too often"
+    if not isinstance(found, Mapping):
+        return f"adcp_error is {kind_of(found)}, not an object"
+    code = found.get("code")
+    if not isinstance(code, str):
+        return f"code is {kind_of(code)}, not a string" if "code" in found else "code is missing"
+    units = utf16_length(code)
+    if units > MAX_CODE_LENGTH:
+        return f"code has {units} characters, and {MAX_CODE_LENGTH} are allowed"
+    return "" if code else "code is empty"
+
+
+def application_error(error: Answer) -> str | None:
+    """Return in words the application error that comes as a JSON-RPC error; None for protocol faults and refusals."""
+    if error.result is not None:
+        return None
+    rpc = error.message.get("error")
+    number = code_of(rpc)
+    if any(equal(number, reserved) for reserved in RESERVED):
+        return None
+    if error.adcp_error is not None or (code := _standard_code(rpc)):
+        return (
+            f"the AdCP error {quote(code_of(error.adcp_error) if error.adcp_error is not None else code, 70)}"
+        )
+    refused = error.exchange.response is not None and error.exchange.response.status >= 400
+    is_protocol = not isinstance(number, int) or number in _PROTOCOL
+    return None if is_protocol or refused else "an application error"
+
+
+def _standard_code(rpc: Any) -> str | None:
+    """Return a standard AdCP code that stands in a JSON-RPC error, elsewhere than in data.adcp_error."""
+    rpc = rpc if isinstance(rpc, Mapping) else {}
+    data = rpc.get("data")
+    inner = [data, *(data.get(name) for name in ("error", "errors"))] if isinstance(data, Mapping) else [data]
+    codes = [code_of(each[0] if isinstance(each, list) and each else each) for each in inner]
+    # INVALID_REQUEST is also what JSON-RPC calls its own -32600.
+    codes += [word for word in _WORD.findall(str(rpc.get("message"))[:_MESSAGE]) if word != "INVALID_REQUEST"]
+    return next((code for code in codes if isinstance(code, str) and code in ERROR_CODES), None)
+
+
+def codes_of(error: Answer) -> Iterator[tuple[str, str]]:
+    """Yield the places that give the error, in words, and the code that each of them gives."""
+    candidates = [("adcp_error", error.adcp_error), ("errors[0]", error.errors[0] if error.errors else None)]
+    for text in error.texts:
+        value = text.parsed.value
+        if isinstance(value, Mapping) and error.structured is not None:
+            candidates.append((f"the text of content[{text.index}]", value.get("adcp_error")))
+    for place, found in candidates:
+        if isinstance(found, Mapping) and isinstance(found.get("code"), str):
+            yield place, found["code"]
+
+
+def flag_of(answer: Answer) -> str:
+    """Quote isError, or say that it is absent."""
+    result = answer.result or {}
+    return quote(result["isError"], 40) if "isError" in result else "absent"
+
+
+def code_of(error: Any) -> Any:
+    """Return the code of an error object; what is no object stands for itself."""
+    return error.get("code") if isinstance(error, Mapping) else error
+
+
+def kind_of(value: object) -> str:
+    """Return what a JSON value is, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case int() | float():
+            return "a number"
+        case list():
+            return "an array"
+        case _:
+            return "an object"

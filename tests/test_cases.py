@@ -1,0 +1,94 @@
+"""Every case over real HTTP: what is surveyed, classified and judged, and what the findings say."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from case_server import CAPABILITIES, CaseServer, case_server
+from cases import Case, load_cases
+from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.plan import ConfiguredCall, PlanRequest
+from pytest_adcp.harness.rules import load
+from pytest_adcp.harness.subjects import Answer, Gap
+from pytest_adcp.harness.survey import Order, Surveyor
+from pytest_adcp.harness.target import Target
+from pytest_adcp.harness.transcript import Limits, Transcript
+from pytest_adcp.harness.verdict import Finding, Outcome, judge
+from pytest_adcp.harness.wire import Connection
+from pytest_adcp.suites import CORE
+
+# The families that the cases are about. Others ask for complete payloads, which these are not.
+FAMILIES = ("mcp.jsonrpc", "mcp.lifecycle", "mcp.tools", "mcp.result", "adcp.extraction", "adcp.errors", "adcp.security")
+RULES = {rule.id: rule for rule in load(CORE) if rule.family in FAMILIES}
+CASES = {case.id: case for case in load_cases()}
+
+
+async def surveyed(server: CaseServer, limits: Limits) -> Transcript:
+    """Survey a server with one call of each of its tools."""
+    calls = tuple(ConfiguredCall(tool, "case") for tool in dict.fromkeys((CAPABILITIES, server.tool)))
+    plan = PlanRequest(auto=False, allow_mutating=True, sandbox_account={"account_id": "sandbox"}, calls=calls)
+    async with case_server(server) as url:
+        surveyor = Surveyor(Order(Target.parse(url), Connection(), limits, plan))
+        await surveyor.run()
+    return surveyor.transcript()
+
+
+def evidence_of(case: Case) -> Evidence:
+    limits = Limits(survey_timeout=30.0, client_limit=case.limit or Limits().client_limit)
+    transcript = anyio.run(surveyed, case.server, limits)
+    assert transcript.survey.complete
+    assert transcript.survey.unusable is None
+    return Evidence(transcript)
+
+
+def findings(evidence: Evidence, outcome: Outcome) -> list[Finding]:
+    found = [judge(rule, entry) for rule in RULES.values() for entry in evidence.entries(rule.judged)]
+    return [finding for finding in found if finding.outcome is outcome]
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_case(case: Case) -> None:
+    evidence = evidence_of(case)
+    failed, advisory = findings(evidence, Outcome.FAILED), findings(evidence, Outcome.ADVISORY)
+    assert {finding.rule for finding in failed} == set(case.fails)
+    assert {finding.rule for finding in advisory} == set(case.warns)
+    assert classified(evidence, case) == case.classified
+    place = f"{case.server.tool}/case" if case.server.method == "tools/call" else case.server.method
+    for finding in failed + advisory:
+        assert finding.subject.partition("@")[0] == place  # the server is all right but for the answer
+        assert_can_be_read_aloud(finding)
+    by_rule = {finding.rule: finding for finding in failed + advisory}
+    for words in case.says:
+        finding = by_rule[(*case.fails, *case.warns)[0]]
+        assert words in f"{finding.message} ({finding.expected} {finding.received}) {finding.fix}"
+
+
+def classified(evidence: Evidence, case: Case) -> str:
+    """Return what the answer to the call was taken for."""
+    (answer,) = [
+        entry
+        for entry in evidence.answers
+        if entry.label == f"{case.server.tool}/case" and not (isinstance(entry, Gap) and "RATE_LIMITED" in entry.why)
+    ] or [None]
+    return str(answer.kind) if isinstance(answer, Answer) else "nothing"
+
+
+def assert_can_be_read_aloud(finding: Finding) -> None:
+    assert finding.message != RULES[finding.rule].requirement
+    assert 30 < len(finding.message) < 450
+    assert 20 < len(finding.fix) < 450
+    assert finding.expected
+    assert finding.received
+    assert finding.pointer is not None
+    assert finding.source.startswith("https://")
+    assert finding.curl.startswith("curl ")
+
+
+def test_ids_are_unique() -> None:
+    assert len(CASES) == len(list(load_cases()))
+
+
+def test_every_rule_on_answers_has_a_case() -> None:
+    wanted = {rule for rule in RULES if rule.startswith(("adcp.extraction", "adcp.errors", "adcp.security", "mcp.result"))}
+    wanted -= {"adcp.extraction.expected-success", "adcp.errors.expected-error", "adcp.errors.expected-code"}
+    assert wanted <= {rule for case in CASES.values() for rule in (*case.fails, *case.warns)}
