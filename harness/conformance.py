@@ -358,8 +358,9 @@ class Conformance:
             if survey.stopped:
                 gaps.append(f"the survey ended early: {survey.stopped}")
             gaps += [f"{item.item} was not called: {item.why}" for item in survey.not_called if item.blocked]
-            if survey.unusable is None:
-                gaps += survey.problems or _missing(answers)
+            if survey.unusable is not None:
+                return [survey.unusable.message]
+            gaps += survey.problems or _missing(answers)
         if Profile.CLIENT in self.settings.profiles:
             gaps += vector_subjects.missing(self._vectors)
         return gaps

@@ -128,5 +128,5 @@ def existing(found: Given, name: str) -> Path:
     """
     path = located(found, name)
     if not path.is_file():
-        raise found.fail(f"there is no file {quote(name, 100)}")
+        raise found.fail(f"{quote(name, 100)} cannot be read: No such file")
     return path

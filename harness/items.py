@@ -164,7 +164,7 @@ def judge_item(item: RuleItem) -> None:
             user_properties=item.user_properties,
         )
         if called:
-            report.adcp = asdict(finding) if finding else {"fault": item.nodeid}  # type: ignore[attr-defined]
+            report.adcp = _plain(finding) if finding else {"fault": item.nodeid}  # type: ignore[attr-defined]
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
@@ -177,6 +177,11 @@ def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bo
     outcome = Outcome(finding["outcome"])
     letter, markup = _LETTERS[outcome]
     return str(outcome), letter, (str(outcome).upper(), markup)
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    """Return a finding as what execnet takes: it knows no enums."""
+    return asdict(finding) | {"outcome": str(finding.outcome), "level": str(finding.level)}
 
 
 def _properties(finding: Finding) -> list[tuple[str, object]]:

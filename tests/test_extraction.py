@@ -216,6 +216,7 @@ class TestAction:
             ({"code": "X", "recovery": "terminal"}, Action.ESCALATE_TO_HUMAN),
             ({"code": "CONFLICT", "recovery": "fatal"}, Action.ESCALATE_TO_HUMAN),
             ({"code": "CONFLICT", "recovery": ["transient"]}, Action.ESCALATE_TO_HUMAN),
+            ({"code": "CONFLICT", "recovery": None}, Action.ESCALATE_TO_HUMAN),
             ({"code": "CONFLICT"}, Action.RETRY),
             ({"code": "INVALID_REQUEST"}, Action.SURFACE_TO_CALLER),
             ({"code": "AUTH_INVALID"}, Action.ESCALATE_TO_HUMAN),

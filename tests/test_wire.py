@@ -387,6 +387,13 @@ def test_a_cancelled_exchange_gives_what_it_has_and_goes_on_being_cancelled() ->
     assert (record.end, record.response and record.response.body) == (End.INTERRUPTED, b"123")
 
 
+def test_the_deadline_is_no_interruption() -> None:
+    records: list[Sent] = []
+    with serve(lambda peer: peer.pause()) as server:
+        sent = exchange(server.url, deadline=0.2, interrupted=records.append)
+    assert (sent.end, records) == (End.DEADLINE, [])
+
+
 def test_one_lane_does_one_exchange_at_a_time() -> None:
     async def work(lane: Lane) -> None:
         async with anyio.create_task_group() as group:

@@ -175,6 +175,33 @@ def test_many_trickles_at_once_and_a_lane_goes_on_after_each() -> None:
         assert (after.end, body(after)) == (End.COMPLETE, b"fine")
 
 
+def test_a_body_in_tiny_chunks_leaves_other_lanes_their_turns() -> None:
+    count = 20_000
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(OK, b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * count, b"0\r\n\r\n")
+
+    async def work(lane: Lane) -> int:
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                await anyio.sleep(0)
+                turns += 1
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(others)
+            sent = await post(lane, server.url, deadline=20.0)
+            group.cancel_scope.cancel()
+        assert body(sent) == b"x" * count
+        return turns
+
+    with serve(script) as server:
+        assert on_a_lane(work) > count / 100
+
+
 # -- sizes ----------------------------------------------------------------------------------------
 
 

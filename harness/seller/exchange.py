@@ -61,16 +61,14 @@ class ToolCall:
 
 Answer = Callable[[Exchange], Awaitable[Reply]]
 
-ResultHook = Callable[[ToolCall, Json], Json]  # a tool result -> the one that is sent
-MessageHook = Callable[
-    [Exchange, Json, int], Json | bytes
-]  # a JSON-RPC response, its HTTP status -> what is sent
-StreamHook = Callable[
-    [Exchange, bytes], AsyncGenerator[bytes, None]
-]  # the response as an SSE event -> the stream's bytes
-HttpHook = Callable[
-    [Exchange, Answer, Wire], Awaitable[None]
-]  # writes what it likes; `Answer` is the seller's own
+# A tool result -> the one that is sent.
+ResultHook = Callable[[ToolCall, Json], Json]
+# A JSON-RPC response and its HTTP status -> what is sent.
+MessageHook = Callable[[Exchange, Json, int], Json | bytes]
+# The response as an SSE event -> the bytes of the stream.
+StreamHook = Callable[[Exchange, bytes], AsyncGenerator[bytes, None]]
+# Writes what it likes to the wire; the Answer is what the seller itself would say.
+HttpHook = Callable[[Exchange, Answer, Wire], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

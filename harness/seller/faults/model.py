@@ -23,9 +23,7 @@ class Fault:
     hooks: Hooks
     fails: frozenset[str] = frozenset()  # ids of MUST rules
     advises: frozenset[str] = frozenset()  # ids of SHOULD rules
-    blocks: bool = (
-        False  # no verdict comes of it: transport faults, and sellers that refuse or accept everything
-    )
+    blocks: bool = False  # keeps rules from a verdict: no answer comes, or all are good, or all are bad
     needs: Mapping[str, Any] = field(default_factory=dict)  # members of SellerOptions
     calls: tuple[Mapping[str, Any], ...] = ()  # calls of adcp.yaml without which the rules have no subject
 
