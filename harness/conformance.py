@@ -25,7 +25,7 @@ from .progress import Progress
 from .redact import Redactor
 from .rules import Level, Profile, Rule, load
 from .selection import SUITES, Selection
-from .settings import DEMO_ACCOUNT, Settings
+from .settings import Settings
 from .subjects import Answer, Entry
 from .survey import Order, Surveyor
 from .target import Target
@@ -172,7 +172,7 @@ class Conformance:
             allow_mutating=settings.mutating,
             tools=settings.tools,
             account=settings.account,
-            sandbox_account=settings.sandbox_account or (DEMO_ACCOUNT if settings.demo else None),
+            sandbox_account=settings.sandbox_account,
             calls=settings.calls,
         )
         tls = (

@@ -64,5 +64,5 @@ async def fetch_token(client: OAuthClient, connection: Connection, limits: Limit
     try:
         Credentials(bearer=token)
     except ValueError as error:
-        raise OAuthError(f"the token from {where} {error}") from None
+        raise OAuthError(f"the answer of {where} cannot be used: {error}") from None
     return token

@@ -172,7 +172,8 @@ class Surveyor:
         except OAuthError as error:
             cure = "check token_url, client_id_env, client_secret_env and scope under auth.oauth in adcp.yaml"
             raise _GaveUp(Diagnosis("oauth", str(error), cure)) from None
-        self._talk.credentials = (("Authorization", f"Bearer {token}"),)
+        others = self._order.target.credentials.headers()
+        self._talk.credentials = (*others, ("Authorization", f"Bearer {token}"))
         self.recorder.redactor = self.recorder.redactor.with_secret(token)
 
     async def _handshake(self) -> None:
