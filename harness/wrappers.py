@@ -36,9 +36,14 @@ def has_root(task: Task, payload: Mapping[str, Any]) -> bool:
     return any(payload.get(name) is not None for name in task.root)
 
 
+def data_fields(task: Task) -> list[str]:
+    """Return the task's own fields that hold data: not the reason for a refusal."""
+    return sorted(task.root - _DECLINING)
+
+
 def data_members(task: Task, payload: Mapping[str, Any]) -> list[str]:
-    """Return the task's own fields at the root that hold data: not the reason for a refusal, nor `success: false`."""
-    return sorted(name for name in task.root - _DECLINING if payload.get(name) not in (None, False))
+    """Return those of them that are there and hold something; `success: false` holds nothing."""
+    return [name for name in data_fields(task) if payload.get(name) not in (None, False)]
 
 
 def squeezed(name: str) -> str:

@@ -18,7 +18,15 @@ from pytest_adcp.harness.wire import Connection
 from pytest_adcp.suites import CORE
 
 # The families that the cases are about. Others ask for complete payloads, which these are not.
-FAMILIES = ("mcp.jsonrpc", "mcp.lifecycle", "mcp.tools", "mcp.result", "adcp.extraction", "adcp.errors", "adcp.security")
+FAMILIES = (
+    "mcp.jsonrpc",
+    "mcp.lifecycle",
+    "mcp.tools",
+    "mcp.result",
+    "adcp.extraction",
+    "adcp.errors",
+    "adcp.security",
+)
 RULES = {rule.id: rule for rule in load(CORE) if rule.family in FAMILIES}
 CASES = {case.id: case for case in load_cases()}
 
@@ -26,7 +34,9 @@ CASES = {case.id: case for case in load_cases()}
 async def surveyed(server: CaseServer, limits: Limits) -> Transcript:
     """Survey a server with one call of each of its tools."""
     calls = tuple(ConfiguredCall(tool, "case") for tool in dict.fromkeys((CAPABILITIES, server.tool)))
-    plan = PlanRequest(auto=False, allow_mutating=True, sandbox_account={"account_id": "sandbox"}, calls=calls)
+    plan = PlanRequest(
+        auto=False, allow_mutating=True, sandbox_account={"account_id": "sandbox"}, calls=calls
+    )
     async with case_server(server) as url:
         surveyor = Surveyor(Order(Target.parse(url), Connection(), limits, plan))
         await surveyor.run()
@@ -87,6 +97,10 @@ def test_ids_are_unique() -> None:
 
 
 def test_every_rule_on_answers_has_a_case() -> None:
-    wanted = {rule for rule in RULES if rule.startswith(("adcp.extraction", "adcp.errors", "adcp.security", "mcp.result"))}
+    wanted = {
+        rule
+        for rule in RULES
+        if rule.startswith(("adcp.extraction", "adcp.errors", "adcp.security", "mcp.result"))
+    }
     wanted -= {"adcp.extraction.expected-success", "adcp.errors.expected-error", "adcp.errors.expected-code"}
     assert wanted <= {rule for case in CASES.values() for rule in (*case.fails, *case.warns)}

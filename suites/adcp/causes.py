@@ -10,7 +10,7 @@ from pytest_adcp.harness.extraction import Reason
 from pytest_adcp.harness.jsontext import Cause, resolve
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
-from pytest_adcp.harness.wrappers import find_data, is_mcp_result, misspelt_root, squeezed
+from pytest_adcp.harness.wrappers import data_fields, find_data, is_mcp_result, misspelt_root, squeezed
 
 from .failures import kind_of
 
@@ -126,6 +126,14 @@ def why_not_at_the_root(success: Answer, payload: Mapping[str, Any]) -> Why:
             "pass on the inner result as it is instead of wrapping it (a gateway or proxy usually does this)"
         )
         return Why(because, quote(payload), success.in_payload(), fix)
+    if "jsonrpc" in payload:
+        because = "the payload is a whole JSON-RPC message, and a client takes it for the AdCP answer"
+        return Why(
+            because,
+            quote(payload),
+            success.in_payload(),
+            "pass on what stands in the message's result as the result",
+        )
     if misspelt := misspelt_root(task, payload):
         name, right = misspelt
         because = f"{quote(name, 60)} is not how AdCP spells it: clients look for `{right}`"
@@ -149,12 +157,17 @@ def why_not_at_the_root(success: Answer, payload: Mapping[str, Any]) -> Why:
         because = "the payload is a list that was made an object: its members are called by their numbers"
         return Why(because, came, success.in_payload(), f"return the list under its name, {_target(success)}")
     because = f"the payload has none of the fields that make it an answer of {task.name}"
-    fix = _unwrap(success, ("result",)) if list(payload) == ["result"] and _wraps_results(success) else ""
+    is_wrapped = list(payload) == ["result"] and _wraps_results(success)
+    fix = (
+        _unwrap(success, ("result",))
+        if is_wrapped
+        else f"return the AdCP response itself, with its fields {_target(success)}"
+    )
     return Why(because, came, success.in_payload(), fix)
 
 
 def _target(success: Answer) -> str:
-    return f"at the root: {{{quote(sorted(success.task.root)[0])}: ...}}"
+    return f"at the root: {{{quote(data_fields(success.task)[0])}: ...}}"
 
 
 def _wraps_results(success: Answer) -> str:
@@ -181,10 +194,12 @@ def _unwrap(success: Answer, path: tuple[str, ...]) -> str:
                 f"instead of `-> str` or `-> list`, and return the response {target}"
             )
         case "payload":
-            return f"`payload` in the envelope's schema only groups fields on paper; put them {target}"
+            return (
+                f"`payload` in the envelope's schema only groups fields on paper; put what it holds {target}"
+            )
         case "data":
-            return f"a `data` wrapper belongs to AdCP before 3.0; put its members {target}"
+            return f"a `data` wrapper belongs to AdCP before 3.0; put what it holds {target}"
         case "response":
-            return f"a `response` wrapper comes from A2A frameworks; put its members {target}"
+            return f"a `response` wrapper comes from A2A frameworks; put what it holds {target}"
         case _:
-            return f"put the members of `{'.'.join(path)}` {target}"
+            return f"put what `{'.'.join(path)}` holds {target}"

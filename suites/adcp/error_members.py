@@ -16,6 +16,8 @@ from pytest_adcp.harness.sources import ERROR_HANDLING, TRANSPORT_ERRORS, adcp
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
 
+from .failures import codes_of
+
 MAX_DETAILS = 500
 _CODE = re.compile(r"[A-Z][A-Z0-9_]*")
 _VENDOR_CODE = re.compile(r"X_[A-Z][A-Z0-9]{1,19}_[A-Z][A-Z0-9_]{1,39}")
@@ -91,6 +93,22 @@ def error_code_is_known(error: Answer) -> None:
                 else "",
             )
     _nothing_without(error)
+
+
+@rule("adcp.errors.layers-agree", level=Level.SHOULD, source=adcp(ERROR_HANDLING, "two-layer-model"))
+def layers_agree(error: Answer) -> None:
+    """Where an error is given more than once, the codes are the same.
+
+    Take adcp_error, errors[0] and the text from one error object.
+    """
+    codes = dict(codes_of(error))
+    if len(set(codes.values())) > 1:
+        raise Broken(
+            "one code",
+            ", ".join(f"{place}: {quote(code, 70)}" for place, code in codes.items()),
+            at=error.in_payload(),
+            because="the places that give the error disagree on its code; clients believe the first one they read",
+        )
 
 
 @rule("adcp.errors.recovery", level=Level.MUST, source=_RECOVERY)
@@ -229,6 +247,7 @@ def details_are_short(error: Answer) -> None:
     _nothing_without(error)
 
 
+_NO_NULL = "leave a member out that has no value (Pydantic: model_dump(exclude_none=True))"
 _Check = tuple[str, Callable[[Any], bool]]
 _MEMBERS: dict[str, _Check] = {
     "field": ("a string", lambda value: isinstance(value, str)),
@@ -257,6 +276,7 @@ def error_members_have_their_types(error: Answer) -> None:
                     quote(found[name]),
                     at=f"{at}/{name}",
                     because=f"`{name}` of the error is not {expected}; typed clients refuse the whole error",
+                    fix=_NO_NULL if found[name] is None else "",
                 )
         issues = found.get("issues")
         for index, issue in enumerate(issues if isinstance(issues, list) else []):

@@ -11,7 +11,7 @@ from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import EXTRACTION, MCP_GUIDE, adcp, rfc
 from pytest_adcp.harness.subjects import Answer, Expectation
 from pytest_adcp.harness.text import plural, quote
-from pytest_adcp.harness.wrappers import has_root, unexpected_members
+from pytest_adcp.harness.wrappers import data_fields, has_root, unexpected_members
 
 from .causes import why_not_at_the_root, why_nothing
 from .failures import kind_of
@@ -107,7 +107,7 @@ def task_fields_are_at_the_top_level(success: Answer) -> None:
     if not unexpected_members(success.task, payload):
         return
     why = why_not_at_the_root(success, payload)
-    wanted = " or ".join(f"`{name}`" for name in sorted(success.task.root)[:4])
+    wanted = " or ".join(f"`{name}`" for name in data_fields(success.task)[:4])
     raise Broken(f"{wanted} at the root", why.received, at=why.at, because=why.because, fix=why.fix)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_adcp.harness.error_codes import ERROR_CODES
@@ -19,6 +20,16 @@ _MESSAGE = 1000  # characters of a JSON-RPC message that are searched for a code
 _WORD = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An error that no client reads: the member that holds it, what stands there, where, and why it is not read."""
+
+    name: str
+    value: Any
+    at: str
+    because: str
+
+
 def flagged_data(error: Answer) -> str | None:
     """Return a field of the task in an answer that is flagged and says nothing of an error."""
     if not error.is_flagged or error.adcp_error is not None or error.errors:
@@ -28,20 +39,28 @@ def flagged_data(error: Answer) -> str | None:
     return next(iter(data_members(error.task, error.payload)), None)
 
 
-def unread_error(error: Answer) -> tuple[str, Any, str] | None:
-    """Return name, value and place of an error that stands where clients do not look."""
+def unread_error(error: Answer) -> Unread | None:
+    """Find an error that stands where clients do not look."""
     for name, value in (error.result or {}).items():
         is_misspelt = squeezed(name) == "structuredcontent" and name != "structuredContent"
         if (is_misspelt or squeezed(name) == "adcperror") and isinstance(value, Mapping):
-            return name, value, error.at(name)
+            because = f"the error stands in {quote(name, 40)} of the tool result itself, where no AdCP client looks for it"
+            return Unread(name, value, error.at(name), because)
     found = misplaced_error(error.task, error.payload)
-    return (".".join(found[0]), found[1], error.in_payload(*found[0])) if found else None
+    if found is None:
+        return None
+    path, value = found
+    name = ".".join(path)
+    because = f"the error stands under `{name}`, where no AdCP client looks for it"
+    if path == ("errors",):
+        because = f"errors is {kind_of(value)}, and clients only read an array of error objects"
+    return Unread(name, value, error.in_payload(*path), because)
 
 
 def why_unreadable(found: Any) -> str:
     """Say why clients discard what stands under adcp_error; empty where they read it."""
     if isinstance(found, str) and found.lstrip().startswith("{"):
-        return "adcp_error is JSON in a string: it was encoded once too often"
+        return "adcp_error is JSON in a string, encoded once too often"
     if not isinstance(found, Mapping):
         return f"adcp_error is {kind_of(found)}, not an object"
     code = found.get("code")
