@@ -9,15 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
 from .calls import Expect, NotCalled, PlannedCall, Purpose, Take
+from .files import replace_file
 
 FORMAT = "pytest-adcp transcript"
 FORMAT_VERSION = 1
@@ -175,17 +174,14 @@ class Transcript:
     def save(self, path: Path) -> str:
         """Write the file (mode 0600) under a temporary name, rename it, and return its SHA-256."""
         digest = hashlib.sha256()
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for record in self._records():
-                    line = _dumps(record)
-                    digest.update(line)
-                    file.write(line)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+
+        def lines() -> Iterator[bytes]:
+            for record in self._records():
+                line = _dumps(record)
+                digest.update(line)
+                yield line
+
+        replace_file(path, lines(), mode=0o600)
         return digest.hexdigest()
 
     def _records(self) -> Any:

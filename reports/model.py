@@ -7,9 +7,7 @@ loaded report is a foreign file, and its text is foreign text.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_adcp.harness.calls import Expect, Purpose
+from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import quote, safe
 from pytest_adcp.harness.verdict import Finding, Outcome, Verdict
@@ -211,15 +210,7 @@ def _members(value: object) -> Any:
 def save(report: Report, path: Path) -> None:
     """Write the report under a temporary name and rename it; mode 0644. A missing folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(dumps(report).encode())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    replace_file(path, [dumps(report).encode()], mode=0o644)
 
 
 def load(path: Path) -> Report:

@@ -83,7 +83,7 @@ def _case(
 
 def _answer(
     way: str, what: Any, status: int = 200, type: str = "application/json", encoding: str = "utf-8"
-) -> Answer:  # noqa: A002
+) -> Answer:
     http: dict[str, Any] = {"status": status, "media_type": type}
     match way:
         case "structured":

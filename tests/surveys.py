@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
-
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.plan import ConfiguredCall, PlanRequest
 from pytest_adcp.harness.rules import load

@@ -10,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-
 from pytest_adcp.harness.seller import SellerOptions, running
 from runs import run
 
@@ -36,8 +35,9 @@ def recording(tmp_path: Path, seller: str) -> Path:
 
 def test_a_plain_run_loads_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(
-        "import sys\n"
-        f"def test_mine(): assert not {sorted(NOT_AT_START)!r} & sys.modules.keys()\n".replace("[", "{").replace("]", "}")
+        f"import sys\ndef test_mine(): assert not {sorted(NOT_AT_START)!r} & sys.modules.keys()\n".replace(
+            "[", "{"
+        ).replace("]", "}")
     )
     done = run(tmp_path, "-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:xdist")
     assert done.code == 0, done.out
@@ -50,7 +50,9 @@ def test_the_plugin_module_imports_only_pytest_and_the_standard_library() -> Non
         "import pytest, sys; before = set(sys.modules); import pytest_adcp.harness.plugin\n"
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.split() == ["pytest_adcp"]
 
 
@@ -61,7 +63,11 @@ def test_a_project_that_owns_the_option_keeps_it(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(
         "def test_mine(request): assert request.config.option.server_url == 'http://mine'\n"
     )
-    for arguments in (["--server-url=http://mine"], ["--server-url", "http://mine"], ["test_mine.py", "--server-url=http://mine"]):
+    for arguments in (
+        ["--server-url=http://mine"],
+        ["--server-url", "http://mine"],
+        ["test_mine.py", "--server-url=http://mine"],
+    ):
         done = run(tmp_path, *arguments)
         assert done.code == 0, done.out
         assert "1 passed" in done.out
@@ -70,7 +76,9 @@ def test_a_project_that_owns_the_option_keeps_it(tmp_path: Path) -> None:
 
 def test_a_foreign_conftest_cannot_break_a_conformance_run(tmp_path: Path, seller: str) -> None:
     (tmp_path / "conftest.py").write_text("raise RuntimeError('not yours')\n")
-    (tmp_path / "pytest.ini").write_text("[pytest]\npython_files = check_*.py\npython_functions = check_*\nusefixtures = db\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\npython_files = check_*.py\npython_functions = check_*\nusefixtures = db\n"
+    )
     done = run(tmp_path, "--server-url", seller)
     assert done.code == 0, done.out
 
@@ -127,7 +135,10 @@ def test_a_path_keeps_the_suites_out_and_that_is_not_green(tmp_path: Path, selle
         ([str(ROOT / "suites" / "mcp")], {"mcp.tools", "mcp.result", "mcp.jsonrpc", "mcp.lifecycle"}),
         (["-k", "top-level-data"], {"adcp.extraction"}),
         (["-k", "adcp.errors.recovery"], {"adcp.errors"}),
-        (["-m", "adcp_should"], {"mcp.jsonrpc", "mcp.lifecycle", "adcp.extraction", "adcp.errors", "adcp.security"}),
+        (
+            ["-m", "adcp_should"],
+            {"mcp.jsonrpc", "mcp.lifecycle", "adcp.extraction", "adcp.errors", "adcp.security"},
+        ),
         (["mcp.tools::unique-names"], {"mcp.tools"}),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from pytest_adcp.harness.calls import Expect
 from pytest_adcp.harness.plan import ConfiguredCall
 from pytest_adcp.harness.rules import Level, load
@@ -15,7 +14,6 @@ from pytest_adcp.harness.seller.server import running
 from pytest_adcp.harness.settings import DEMO_ACCOUNT
 from pytest_adcp.harness.verdict import Outcome
 from pytest_adcp.suites import CORE
-
 from surveys import judge_core, survey, with_outcome
 
 
@@ -24,7 +22,9 @@ from surveys import judge_core, survey, with_outcome
 @pytest.mark.parametrize("answers", ["json", "sse"])
 @pytest.mark.parametrize("era", ["handshake", "stateless", "both"])
 def test_clean_seller_passes_every_rule(era: str, answers: str, sessions: bool, version: str) -> None:
-    options = SellerOptions(eras=Eras(era), answers=Answers(answers), sessions=sessions, release=Release(version))
+    options = SellerOptions(
+        eras=Eras(era), answers=Answers(answers), sessions=sessions, release=Release(version)
+    )
     with running(options) as url:
         transcript = survey(url, allow_mutating=True, sandbox_account=DEMO_ACCOUNT)
     findings = judge_core(transcript)
@@ -59,7 +59,13 @@ def _configured(call: dict[str, Any]) -> ConfiguredCall:
 
 @pytest.mark.parametrize("level", Level)
 def test_every_rule_has_a_fault(level: Level) -> None:
-    broken = {rule for fault in faults().values() for rule in (fault.fails if level is Level.MUST else fault.advises)}
+    broken = {
+        rule
+        for fault in faults().values()
+        for rule in (fault.fails if level is Level.MUST else fault.advises)
+    }
     rules = {rule.id for rule in load(CORE) if rule.level is level}
     assert rules <= broken
-    assert {rule for fault in faults().values() for rule in fault.fails | fault.advises} <= {r.id for r in load(CORE)}
+    assert {rule for fault in faults().values() for rule in fault.fails | fault.advises} <= {
+        r.id for r in load(CORE)
+    }
