@@ -26,13 +26,6 @@ if _found is None:
     _package.__path__ = [str(HERE)]
     sys.modules["pytest_adcp"] = _package
     pytest_plugins = ["pytest_adcp.harness.plugin"]
-
-    def pytest_addoption(parser: pytest.Parser) -> None:
-        # The plugin came too late to watch the conftests load, and this one is the only one here.
-        from pytest_adcp.harness.plugin import add_server_url
-
-        add_server_url(parser)
-
 elif _found != HERE / "suites":
     raise pytest.UsageError(
         f"this checkout ({HERE}) is not the installed pytest-adcp ({_found.parent}); "

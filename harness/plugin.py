@@ -16,9 +16,12 @@ from .ownership import asks_without_path, owned_by_conftest
 pytest.register_assert_rewrite("pytest_adcp.suites")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Register every option but --server-url, which waits for the conftests."""
     register(parser)
+    if not pluginmanager.has_plugin("adcp"):
+        # A bare checkout: its conftest brings the plugin, too late to watch conftests load, and there is no other one.
+        add_server_url(parser)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

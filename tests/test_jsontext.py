@@ -214,8 +214,8 @@ class TestObjections:
             ('["' + "[" * 300 + '"]', []),
             ('["\\"' + "[" * 300 + '\\\\"]', []),
             ('{"a":' * 201 + '"]}"' + "}" * 201, [("deep", "/a" * 200, False)]),
-            ('["\\"",' + nested(250) + "]", [("deep", "/1" + "/0" * 199, False)]),
-            ('["\\\\",' + nested(250) + "]", [("deep", "/1" + "/0" * 199, False)]),
+            ('["\\"",' + nested(250) + ',"\\""]', [("deep", "/1" + "/0" * 199, False)]),
+            ('["\\\\",' + nested(250) + ',"\\\\"]', [("deep", "/1" + "/0" * 199, False)]),
         ],
     )
     def test_kind_place_and_difference(self, text: str, expected: list[Any]) -> None:

@@ -134,6 +134,9 @@ def test_events_come_as_soon_as_their_blank_line() -> None:
     assert decoder.feed(b"\r") == [Event("b")]
     assert decoder.feed(b"\n") == []
     assert decoder.feed(b"\n") == []
+    assert decoder.feed(b"data: c\r") == []
+    assert decoder.feed(b"") == []
+    assert decoder.feed(b"\ndata: d\n\n") == [Event("c\nd")]
 
 
 def reference(body: bytes) -> tuple[list[Event], int, int]:
@@ -172,27 +175,34 @@ def reference(body: bytes) -> tuple[list[Event], int, int]:
     return events, comments, ignored
 
 
-NAMES = [b"data", b"event", b"id", b"retry", b"dat", b":", b": ", b" ", b"12", b"x", b"\0"]
-ENDS = [b"\n", b"\r", b"\r\n", b"\n\n", b"\r\r", b"\r\n\r\n"]
+PARTS = [b"data", b"event", b"id", b"retry", b"dat", b":", b": ", b" ", b"12", b"x", b"\0"]
 ODD = [b"\xef\xbb\xbf", b"\xef", b"\xe2\x80\xa8", b"\xc2\x85", b"\xff", b"\xf0\x9f\x98", b"\x80"]
+LINES = [b"", b"", b"data: x", b"data:", b"data", b"event: e", b"id: 1", b"retry: 5", b":"]
+ENDS = [b"\n", b"\r", b"\r\n"]
+
+line = st.sampled_from(LINES) | st.lists(st.sampled_from([*PARTS, *ODD]), max_size=6).map(b"".join)
+lines = st.lists(st.tuples(line, st.sampled_from(ENDS)).map(b"".join), max_size=30).map(b"".join)
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(
-    body=st.lists(st.sampled_from([*NAMES, *ENDS, *ODD]), max_size=60).map(b"".join),
-    cuts=st.lists(st.integers(0, 12), max_size=40),
+    start=st.sampled_from([b"", b"\xef\xbb\xbf"]), lines=lines, rest=line, cuts=st.lists(st.integers(0, 12))
 )
-def test_any_stream_in_any_pieces_is_read_as_the_standard_says(body: bytes, cuts: list[int]) -> None:
+def test_any_stream_in_any_pieces_is_read_as_the_standard_says(
+    start: bytes, lines: bytes, rest: bytes, cuts: list[int]
+) -> None:
+    body = start + lines + rest
     events, comments, ignored = reference(body)
     whole = decode(body)
     assert list(whole.events) == events
-    assert (whole.comments, whole.ignored) == (comments, ignored)
-    decoder, pieces, place = Decoder(), [], 0
-    for cut in [*cuts, len(body)]:
-        pieces += decoder.feed(body[place : place + cut])
-        place += cut
-    assert pieces == events
-    assert (decoder.bom, decoder.unfinished) == (whole.bom, whole.unfinished)
+    assert (whole.comments, whole.ignored, whole.bom) == (comments, ignored, body.startswith(b"\xef\xbb\xbf"))
+    for sizes in ([1] * len(body), [*cuts, len(body)]):
+        decoder, pieces, place = Decoder(), [], 0
+        for size in sizes:
+            pieces += decoder.feed(body[place : place + size])
+            place += size
+        assert pieces == events
+        assert (decoder.bom, decoder.unfinished) == (whole.bom, whole.unfinished)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,26 @@ from pytest_adcp.harness.extraction import Reason
 from pytest_adcp.harness.jsontext import Cause, resolve
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
-from pytest_adcp.harness.wrappers import data_fields, find_data, is_mcp_result, misspelt_root, squeezed
+from pytest_adcp.harness.wrappers import (
+    data_fields,
+    find_data,
+    hidden_error,
+    is_mcp_result,
+    misspelt_root,
+    squeezed,
+)
 
 from .failures import kind_of
 
 _BY_WIRE_NAMES = "serialise the result by its wire names (Pydantic: model_dump(by_alias=True))"
-_NOT_STR = "build the text with json.dumps or JSON.stringify, not with str() or repr()"
+_NOT_STR = "build the text with json.dumps or JSON.stringify, not by hand and not with str() or repr()"
 _TEXT_FIXES: dict[Cause | None, str] = {
+    Cause.PROSE: "send the response as structuredContent, and prose beside it; if the call failed, set isError: true",
+    Cause.COMMENT: "leave comments out: JSON has none",
+    Cause.TRAILING_COMMA: _NOT_STR,
+    Cause.UNQUOTED_NAME: _NOT_STR,
+    Cause.NUMBER: _NOT_STR,
+    Cause.ESCAPE: _NOT_STR,
     Cause.BOM: "encode the text without a byte order mark (utf-8, not utf-8-sig)",
     Cause.CODE_FENCE: "send the bare JSON: no client strips Markdown",
     Cause.NON_FINITE: "send null or leave the member out where a number is NaN or infinite "
@@ -99,11 +112,14 @@ def _why_no_text(success: Answer, skipped: str) -> Why:
         because = (
             f"{skipped}the text is {worst.units} UTF-16 units long, and clients skip a text over {limit}"
         )
-        fix = "page the answer (pagination.max_results) or send it as structuredContent, which has no such limit"
+        fix = "page the answer: honour pagination.max_results, and choose a smaller default page"
         return Why(because, f"{worst.units} units", at, fix)
     came = quote(resolve(success.result, at.removeprefix("/result")), 120)
     if worst.parsed is None:
         return Why(f"{skipped}the text is empty", came, at)
+    if came.startswith('"[object '):
+        because = f"{skipped}the text is what JavaScript makes of an object that is used as a string"
+        return Why(because, came, at, "build the text with JSON.stringify")
     if not worst.parsed.ok:
         because = f"{skipped}the text is not JSON that JSON.parse takes: {worst.parsed.error}"
         return Why(because, came, at, _TEXT_FIXES.get(worst.parsed.cause, ""))
@@ -142,6 +158,12 @@ def why_not_at_the_root(success: Answer, payload: Mapping[str, Any]) -> Why:
         )
         return Why(because, came, success.in_payload(name), fix)
     found = find_data(task, payload)
+    hidden = None if found is not None and found.holds_data else hidden_error(task, payload)
+    if hidden is not None:
+        name = ".".join(hidden[0])
+        because = f"the payload has none of the fields of {task.name}, and `{name}` says that the task failed"
+        fix = "send the failure as one: isError: true, and the error under adcp_error in structuredContent"
+        return Why(because, came, success.in_payload(*hidden[0]), fix)
     if found is not None:
         name = ".".join(found.path)
         inside = (

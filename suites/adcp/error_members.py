@@ -16,7 +16,7 @@ from pytest_adcp.harness.sources import ERROR_HANDLING, TRANSPORT_ERRORS, adcp
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
 
-from .failures import codes_of
+from .failures import codes_of, kind_of
 
 MAX_DETAILS = 500
 _CODE = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -40,7 +40,11 @@ def error_has_a_message(error: Answer) -> None:
                 "a string",
                 quote(found["message"]) if "message" in found else "no such member",
                 at=f"{at}/message",
-                because="the error has no message: nobody can be told what failed",
+                because=(
+                    f"message is {kind_of(found['message'])}, not a string"
+                    if "message" in found
+                    else "the error has no message: nobody can be told what failed"
+                ),
                 lenient=(
                     "the specification's own JSON-RPC examples leave it out, while core/error.json requires it"
                     if error.result is None
@@ -64,7 +68,7 @@ def error_code_is_upper_case(error: Answer) -> None:
                 "capitals, digits and underscores",
                 quote(code, 80),
                 at=f"{at}/code",
-                because="the error code is not written as AdCP codes are; clients compare codes letter by letter",
+                because=f"{quote(code, 70)} is not written as AdCP codes are; clients compare codes letter by letter",
                 fix=f"send {near}" if near else "",
             )
     _nothing_without(error)
@@ -87,7 +91,7 @@ def error_code_is_known(error: Answer) -> None:
                 "a standard code, or X_VENDOR_CODE",
                 quote(code, 80),
                 at=f"{at}/code",
-                because="the code is none of the standard ones that this harness knows, and no vendor's own",
+                because=f"{quote(code, 70)} is none of the standard codes that this harness knows, and no vendor's own",
                 fix=f"{near} may be what is meant; else name it X_YOURNAME_CODE and set recovery"
                 if near
                 else "",
@@ -124,7 +128,7 @@ def recovery_is_a_known_class(error: Answer) -> None:
                 "transient, correctable or terminal",
                 quote(value, 80),
                 at=f"{at}/recovery",
-                because="clients do not know this recovery class and treat the error as terminal: they give up",
+                because=f"clients do not know recovery {quote(value, 40)} and treat the error as terminal: they give up",
             )
     _nothing_without(error)
 
@@ -180,9 +184,9 @@ def retry_after_is_in_range(error: Answer) -> None:
         value = found["retry_after"]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 1 <= value <= 3600:
-            because = "clients clamp what is out of range, and ignore what is no number"
+            because = f"retry_after is {quote(value, 40)}: clients clamp what is out of range, and ignore what is no number"
         elif whole and value != int(value):
-            because = "from AdCP 3.2 retry_after is a whole number"
+            because = f"retry_after is {quote(value, 40)}, and from AdCP 3.2 it is a whole number"
         else:
             continue
         raise Broken(

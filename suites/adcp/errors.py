@@ -201,6 +201,8 @@ def error_object_can_be_read(error: Answer) -> None:
     Send {"adcp_error": {"code": "INVALID_REQUEST", "message": "...", "recovery": "correctable"}} as structuredContent.
     """
     found = error.adcp_error
+    if error.extraction.reason is Reason.ADCP_ERROR_ONLY and not truthy(found):
+        raise NotApplicable("adcp.errors.flagged speaks about it")
     if found is not None:
         if because := why_unreadable(found):
             raise Broken(
