@@ -43,6 +43,8 @@ def classify(
         return Class.UNSUPPORTED
     if result is None or "error" in response or truthy(result.get("isError")):
         return Class.ERROR
+    if extraction.data is None and result.get("resultType") == "input_required":
+        return Class.INTERIM  # MCP 2026-07-28 asks for input in this way
     if extraction.data is None:
         # The payload that holds adcp_error alone is the one way to say failure without the flag.
         return Class.ERROR if extraction.reason is Reason.ADCP_ERROR_ONLY else Class.SUCCESS

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +22,12 @@ from .wire import Lane, Sent, send
 
 MAX_SERVER_REQUESTS = 20  # requests of the server's that are answered in one survey
 _LINGER = 0.1  # seconds that a stream is read on after the response
+_LOOK_SECONDS = 5.0  # for what is sent beside the plan
+_LONGEST_ID = 1024  # characters of an id of the server's
 
 Compose = Callable[[Session, str | int], Outgoing]
+Headers = tuple[tuple[str, str], ...]
+Authorize = Callable[[], Awaitable[Headers | None]]  # fresh credentials, or None where there are no others
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +48,30 @@ class Conversation:
         recorder: Recorder,
         aside: Lane,
         group: anyio.abc.TaskGroup,
+        authorize: Authorize,
     ) -> None:
         """Make a conversation.
 
         Args:
             aside: the lane that answers the server's own requests, while another is busy reading them.
             group: where those answers run.
+            authorize: asked at the first 401, once.
         """
         self._target = target
         self._limits = limits
         self._recorder = recorder
         self._aside = aside
         self._group = group
+        self._authorize = authorize
         self._pace = Pace(limits.rate)
         self._numbers = itertools.count(1)
         self._answered = 0
+        self._answering = anyio.Lock()
         self._renewing = anyio.Lock()
-        self._renewals = 0
-        self.credentials = target.credentials.headers()
+        self._may_renew = True
+        self._authorizing = anyio.Lock()
+        self._may_authorize = True
+        self.credentials: Headers = target.credentials.headers()
         self.session = Session(Era.HANDSHAKE)
 
     def next_id(self) -> str | int:
@@ -80,62 +89,68 @@ class Conversation:
         subject: str,
         session: Session | None = None,
     ) -> Said:
-        """Send a request and return the last answer: at most three tries where the server asks for patience.
+        """Send a request and return the last answer: at most three tries.
 
-        A request whose session the server has forgotten (404) is sent once more in a new one.
+        It is sent again where the server asks for patience that there is time for, where it has forgotten the session
+        (404), and where another token may be had (401).
         """
-        phase, position, _ = place
+        said: Said | None = None
         for attempt in range(1, TRIES + 1):
-            at = (phase, position, attempt)
-            speaking = session or self.session
-            said = await self._post(
-                lane, at, speaking, compose(speaking, self.next_id()), kind, subject, attempt
-            )
-            if session is None and self._forgotten(said, speaking) and await self._renew(lane, speaking):
-                self._recorder.mark_retried(at)
-                at = (phase, position, TRIES + 1)
-                said = await self._post(
-                    lane,
-                    at,
-                    self.session,
-                    compose(self.session, self.next_id()),
-                    kind,
-                    subject,
-                    attempt + 1,
-                )
-            delay = asked_delay(said.exchange, said.reading.response)
-            left = self._limits.survey_timeout - self._recorder.elapsed
-            if delay is None or attempt == TRIES or delay >= left or self._recorder.stopped:
-                return said
-            self._recorder.mark_retried(at)
-            self._pace.hold(delay)
-        raise AssertionError("unreachable: the last try returns")
+            speaking, credentials = session or self.session, self.credentials
+            message = compose(speaking, self.next_id())
+            said = await self._post(lane, place, speaking, message, kind, subject, attempt, said)
+            if attempt == TRIES or not await self._is_worth_another(lane, said, session, speaking, credentials):
+                break
+        assert said is not None
+        return said
 
     async def notify(self, lane: Lane, place: Place, session: Session) -> None:
         """Send notifications/initialized."""
-        await self._post(
-            lane, place, session, session.initialized(), Kind.INITIALIZED, "notifications/initialized", 1
+        await self.ask(
+            lane,
+            place,
+            lambda session, _: session.initialized(),
+            kind=Kind.INITIALIZED,
+            subject="notifications/initialized",
+            session=session,
+        )
+
+    async def look(
+        self,
+        lane: Lane,
+        place: Place,
+        method: str,
+        url: str,
+        message: Outgoing,
+        until: Callable[[Event], bool],
+    ) -> Exchange:
+        """Send something to a URL of the target's origin that is not part of the plan, to see what is there."""
+        return await self._send(
+            lane,
+            place,
+            method,
+            url,
+            message,
+            kind=Kind.PROBE,
+            subject=f"endpoint/{place[1]}",
+            deadline=min(_LOOK_SECONDS, self._limits.request_timeout),
+            until=until,
         )
 
     async def close(self, lane: Lane, place: Place) -> None:
         """End the session, where there is one."""
-        if self.session.session_id is None:
-            return
-        started = self._recorder.elapsed
-        headers = (*self._base(), *self.session.closing())
-        sent = await send(
-            lane,
-            "DELETE",
-            self._target.url,
-            headers,
-            b"",
-            deadline=min(5.0, self._limits.request_timeout),
-            limits=self._limits,
-            secret_headers=self._target.credentials.secret_header_names,
-        )
-        self._recorder.add(
-            place, sent, kind=Kind.DELETE, subject="session/delete", era=self.session.era, started=started
-        )
+        if self.session.session_id is not None:
+            await self._send(
+                lane,
+                place,
+                "DELETE",
+                self._target.url,
+                Outgoing(self.session.closing(), b""),
+                kind=Kind.DELETE,
+                subject="session/delete",
+                era=self.session.era,
+                deadline=min(_LOOK_SECONDS, self._limits.request_timeout),
+            )
 
     def adopt(self, session: Session, said: Said) -> bool:
         """Take the session that an initialize result opens; False where there is no such result."""
@@ -149,8 +164,7 @@ class Conversation:
         self.session = session
         return True
 
-    def _base(self) -> tuple[tuple[str, str], ...]:
-        return (("User-Agent", USER_AGENT), *self.credentials)
+    # -- one exchange ------------------------------------------------------------------------------------------
 
     async def _post(
         self,
@@ -161,30 +175,104 @@ class Conversation:
         kind: Kind,
         subject: str,
         attempt: int,
+        before: Said | None = None,
     ) -> Said:
+        exchange = await self._send(
+            lane,
+            place,
+            "POST",
+            self._target.url,
+            message,
+            kind=kind,
+            subject=subject,
+            era=session.era,
+            attempt=attempt,
+            repeats=before.exchange if before else None,
+            deadline=self._limits.request_timeout,
+            until=self._until(session),
+        )
+        return Said(exchange, read(exchange))
+
+    async def _send(
+        self,
+        lane: Lane,
+        place: Place,
+        method: str,
+        url: str,
+        message: Outgoing,
+        *,
+        deadline: float,
+        until: Callable[[Event], bool] | None = None,
+        **facts: Any,
+    ) -> Exchange:
+        """Send and record; `facts` is what else a Recorder wants to know."""
         await self._pace.turn()
         started = self._recorder.elapsed
 
         def record(sent: Sent) -> Exchange:
-            return self._recorder.add(
-                place, sent, kind=kind, subject=subject, era=session.era, started=started, attempt=attempt
-            )
+            return self._recorder.add(place, sent, started=started, **facts)
 
         sent = await send(
             lane,
-            "POST",
-            self._target.url,
-            (*message.headers, *self._base()),
+            method,
+            url,
+            (*message.headers, ("User-Agent", USER_AGENT), *self.credentials),
             message.body,
-            deadline=self._limits.request_timeout,
+            deadline=deadline,
             limits=self._limits,
-            until=self._until(session),
+            until=until,
             linger=_LINGER,
             secret_headers=self._target.credentials.secret_header_names,
             interrupted=record,
         )
-        exchange = record(sent)
-        return Said(exchange, read(exchange))
+        return record(sent)
+
+    # -- another try -------------------------------------------------------------------------------------------
+
+    async def _is_worth_another(
+        self, lane: Lane, said: Said, fixed: Session | None, session: Session, credentials: Headers
+    ) -> bool:
+        """Tell whether a request may fare better if sent again, and wait or renew what has to be renewed before."""
+        if self._recorder.stopped or said.exchange.response is None:
+            return False
+        status = said.exchange.response.status
+        if status == 401:
+            return await self._reauthorize(credentials)
+        if status == 404 and fixed is None and session.session_id is not None:
+            return await self._renew(lane, session)
+        delay = asked_delay(said.exchange, said.reading.response)
+        if delay is None or delay >= self._limits.survey_timeout - self._recorder.elapsed:
+            return False
+        self._pace.hold(delay)
+        return True
+
+    async def _reauthorize(self, refused: Headers) -> bool:
+        """Get other credentials once a run; lanes that come late find them."""
+        async with self._authorizing:
+            if self.credentials == refused and self._may_authorize:
+                self._may_authorize = False
+                self.credentials = await self._authorize() or refused
+            return self.credentials != refused
+
+    async def _renew(self, lane: Lane, old: Session) -> bool:
+        """Open a new session once a run; lanes that come late find it open."""
+        async with self._renewing:
+            if self.session is old and self._may_renew:
+                self._may_renew = False
+                session = Session(Era.HANDSHAKE)
+                said = await self.ask(
+                    lane,
+                    (0, 2),
+                    lambda session, number: session.initialize(number),
+                    kind=Kind.INITIALIZE,
+                    subject="initialize/again",
+                    session=session,
+                )
+                if self.adopt(session, said):
+                    await self.notify(lane, (1, 1), session)
+            return self.session is not old
+
+    # -- requests of the server's --------------------------------------------------------------------------------
 
     def _until(self, session: Session) -> Callable[[Event], bool]:
         """Return what ends a stream: its response, whatever id that has. Requests of the server are answered aside."""
@@ -193,46 +281,21 @@ class Conversation:
             message = jsontext.parse(event.data).value if event.data else None
             if not isinstance(message, Mapping):
                 return False
-            if "method" in message and message.get("id") is not None and self._answered < MAX_SERVER_REQUESTS:
+            if _is_request(message) and self._answered < MAX_SERVER_REQUESTS:
                 self._answered += 1
-                self._group.start_soon(self._answer, session, dict(message), self._answered)
+                self._group.start_soon(self._answer, session, message, self._answered)
             return "method" not in message and ("result" in message or "error" in message)
 
         return is_response
 
     async def _answer(self, session: Session, request: Mapping[str, Any], number: int) -> None:
-        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
-        if request["method"] == "ping":
-            answer["result"] = {}
-        else:
-            answer["error"] = {"code": -32601, "message": "this client declared no such capability"}
-        body = json.dumps(answer).encode("ascii")
-        message = Outgoing(session.initialized().headers, body)
-        await self._post(self._aside, (6, number, 0), session, message, Kind.REPLY, f"reply/{number}", 1)
+        async with self._answering:
+            message = session.response(request)
+            await self._post(self._aside, (6, number), session, message, Kind.REPLY, f"reply/{number}", 1)
 
-    def _forgotten(self, said: Said, session: Session) -> bool:
-        response = said.exchange.response
-        return response is not None and response.status == 404 and session.session_id is not None
 
-    async def _renew(self, lane: Lane, old: Session) -> bool:
-        """Open a new session once a run; lanes that come late find it open."""
-        async with self._renewing:
-            if self.session is not old:
-                return True
-            if self._renewals:
-                return False
-            self._renewals += 1
-            session = Session(Era.HANDSHAKE)
-            said = await self._post(
-                lane,
-                (0, 2, 0),
-                session,
-                session.initialize(self.next_id()),
-                Kind.INITIALIZE,
-                "initialize/again",
-                1,
-            )
-            if not self.adopt(session, said):
-                return False
-            await self.notify(lane, (1, 1, 0), session)
-            return True
+def _is_request(message: Mapping[str, Any]) -> bool:
+    """Tell a request, which is to be answered, from a notification and from what cannot be answered."""
+    number = message.get("id")
+    text = isinstance(number, str) and len(number) <= _LONGEST_ID
+    return "method" in message and (text or (isinstance(number, int) and not isinstance(number, bool)))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from .conversation import Said
-from .session import Session
-from .sse import Event
+from .conversation import Conversation, Said
+from .reading import no_answer, read
+from .session import Outgoing, Session
+from .sse import Event, decode
 from .target import Target
 from .text import quote, safe
-from .transcript import Diagnosis, End, Era, Exchange, Limits
-from .wire import Lane, send
-
-_NEIGHBOUR_SECONDS = 5.0
+from .transcript import Diagnosis, End, Era, Exchange
+from .urls import display_url
+from .wire import Lane
 
 _CURES = {
     End.DNS: "check the host name in the URL",
@@ -35,52 +35,26 @@ _CURES = {
 class Surroundings:
     """What was found near an endpoint that does not answer."""
 
-    working: str = ""  # a neighbouring URL that answers initialize
+    working: str = ""  # a neighbouring URL that answers initialize, as it may be shown
     legacy_sse: bool = False  # the 2024-11-05 transport answers there
 
 
-async def look_around(lane: Lane, target: Target, limits: Limits, refused: Exchange) -> Surroundings:
+async def look_around(talk: Conversation, lane: Lane, target: Target, refused: Exchange) -> Surroundings:
     """Try the usual slips where the endpoint answers, but not as an MCP endpoint: a trailing slash, /mcp, the old transport."""
     status = refused.response.status if refused.response is not None else 0
     if status not in (200, 400, 404, 405, 406, 410, 415, 426, 501):
         return Surroundings()
     message = Session(Era.HANDSHAKE).initialize(1)
-    for url in _neighbours(target.url):
-        sent = await send(
-            lane,
-            "POST",
-            url,
-            (*message.headers, *target.credentials.headers()),
-            message.body,
-            deadline=min(_NEIGHBOUR_SECONDS, limits.request_timeout),
-            limits=limits,
-            until=lambda event: bool(event.data),
-            secret_headers=target.credentials.secret_header_names,
-        )
-        if (
-            sent.response is not None
-            and sent.response.status == 200
-            and b"protocolVersion" in sent.response.body
-        ):
-            return Surroundings(working=url)
-    sent = await send(
-        lane,
-        "GET",
-        target.url,
-        (("Accept", "text/event-stream"), *target.credentials.headers()),
-        b"",
-        deadline=min(_NEIGHBOUR_SECONDS, limits.request_timeout),
-        limits=limits,
-        until=_is_endpoint,
-        secret_headers=target.credentials.secret_header_names,
-    )
-    response = sent.response
-    legacy = (
-        response is not None
-        and response.media_type == "text/event-stream"
-        and b"event: endpoint" in response.body
-    )
-    return Surroundings(legacy_sse=legacy)
+    for position, url in enumerate(_neighbours(target.url), start=1):
+        found = await talk.look(lane, (8, position), "POST", url, message, lambda event: bool(event.data))
+        result = read(found).result
+        if result is not None and "protocolVersion" in result:
+            return Surroundings(working=display_url(url))
+    listening = Outgoing((("Accept", "text/event-stream"),), b"")
+    found = await talk.look(lane, (8, 0), "GET", target.url, listening, _is_endpoint)
+    response = found.response
+    stream = response is not None and response.media_type == "text/event-stream"
+    return Surroundings(legacy_sse=stream and any(map(_is_endpoint, decode(response.body).events)))
 
 
 def _is_endpoint(event: Event) -> bool:
@@ -110,7 +84,13 @@ def diagnose(target: Target, initialize: Said, seen: Surroundings) -> Diagnosis:
     response = exchange.response
     status = response.status
     if status in (401, 403):
-        return _unauthorized(target, exchange, where)
+        return unauthorized(target, exchange)
+    if status in (429, 503):
+        return Diagnosis(
+            "busy",
+            f"{where} does not serve now: {no_answer(exchange)}",
+            "run it again later; --adcp-rate and --adcp-survey-timeout say how patient a run is",
+        )
     if seen.working:
         return Diagnosis(
             "endpoint",
@@ -162,7 +142,9 @@ def _start(body: bytes) -> str:
     return quote(body[:400].decode("utf-8", "replace"), 80) if body else "an empty body"
 
 
-def _unauthorized(target: Target, exchange: Exchange, where: str) -> Diagnosis:
+def unauthorized(target: Target, exchange: Exchange) -> Diagnosis:
+    """Return what to say about an answer with HTTP 401 or 403: what it asks for, never what was given."""
+    where = safe(target.display_url)
     response = exchange.response
     status = response.status if response else 0
     challenge = response.header("www-authenticate") if response else None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,6 +38,7 @@ _PYTEST = {
     Outcome.NOT_APPLICABLE: "skipped",
     Outcome.BLOCKED: "skipped",
 }
+_MEMBERS = tuple(member.name for member in fields(Finding))
 
 
 class Suites(pytest.Collector):
@@ -67,6 +69,7 @@ class Family(pytest.Collector):
 
     rules: list[Rule]
     run: Conformance
+    place: str  # of the suites, as seen from the root folder
 
     @classmethod
     def of(cls, parent: Suites, name: str, rules: list[Rule]) -> Self:
@@ -74,6 +77,8 @@ class Family(pytest.Collector):
         node: Self = cls.from_parent(parent, name=name, nodeid=name, path=parent.path)
         node.rules = rules
         node.run = parent.run
+        node.place = parent.session._node_location_to_relpath(parent.path)
+        node.add_marker(pytest.mark.adcp_family(name))  # its items inherit mark and keyword
         return node
 
     def collect(self) -> Iterator[pytest.Item]:
@@ -110,13 +115,18 @@ class RuleItem(pytest.Item):
         node: Self = cls.from_parent(parent, name=name, nodeid=f"{parent.nodeid}::{name}", path=parent.path)
         node.rule, node.entry, node.strict = rule, entry, parent.run.settings.strict
         node.add_marker(pytest.mark.adcp_must if rule.level is Level.MUST else pytest.mark.adcp_should)
-        node.add_marker(pytest.mark.adcp_family(rule.family))
-        node.extra_keyword_matches.update((rule.id, rule.family))
+        node.extra_keyword_matches.add(rule.id)
         return node
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return where the item stands; the name is the rule's full id."""
         return self.path, None, f"{self.rule.id}[{self.entry.label}]"
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """What pytest makes of reportinfo, but for the place: working that out anew takes as long as judging."""
+        assert isinstance(self.parent, Family)
+        return self.parent.place, *self.reportinfo()[1:]
 
     def runtest(self) -> None:
         """Judge the item (pytest requires the method; conformance.py's protocol calls judge_item instead)."""
@@ -181,7 +191,9 @@ def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bo
 
 def _plain(finding: Finding) -> dict[str, Any]:
     """Return a finding as what execnet takes: it knows no enums."""
-    return asdict(finding) | {"outcome": str(finding.outcome), "level": str(finding.level)}
+    # dataclasses.asdict copies every value, and takes longer than judging.
+    plain = {name: getattr(finding, name) for name in _MEMBERS}
+    return plain | {"outcome": str(finding.outcome), "level": str(finding.level)}
 
 
 def _properties(finding: Finding) -> list[tuple[str, object]]:

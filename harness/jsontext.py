@@ -72,7 +72,7 @@ class Objection:
 
     Attributes:
         kind: what it is.
-        pointer: JSON pointer of the place; of the object for a duplicate name's member. Empty: the whole text.
+        pointer: JSON pointer of the value, or of the member where it is about a name; empty for the whole text.
         detail: the same in words; holds no text of the sender but digits.
         differs: for a duplicate name, whether its values differ, so that readers may disagree.
     """

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import quote_plus, urlencode
 
 from . import jsontext
 from .redact import Redactor
 from .target import Credentials, OAuthClient, basic_header
-from .text import quote, safe
+from .text import quote
 from .transcript import End, Limits
+from .urls import display_url
 from .wire import Connection, CookieStore, Lane, send
 
-_TOKEN_BYTES = 1 << 20
+_TOKEN_BYTES = 1 << 20  # of the whole answer
 
 
 class OAuthError(Exception):
@@ -42,25 +44,23 @@ async def fetch_token(client: OAuthClient, connection: Connection, limits: Limit
             headers,
             urlencode(form).encode("ascii"),
             deadline=limits.request_timeout,
-            limits=limits,
+            limits=replace(limits, max_response_bytes=min(_TOKEN_BYTES, limits.max_response_bytes)),
             secret_headers=frozenset({"authorization"}),
         )
     redactor = Redactor(Credentials(oauth=client).secrets())
-    where = safe(client.token_url)
+    where = display_url(client.token_url)
     if sent.response is None or sent.end is not End.COMPLETE:
         raise OAuthError(f"no token from {where}: {redactor.text(sent.detail) or sent.end}")
-    answer = jsontext.parse(sent.response.body[:_TOKEN_BYTES]).value
+    answer = jsontext.parse(redactor.data(sent.response.body)).value
     answer = answer if isinstance(answer, Mapping) else {}
-    token = answer.get("access_token")
     if sent.response.status != 200:
-        said = quote(redactor.text(str(answer.get("error", "no error code"))), 80)
+        said = quote(answer["error"], 80) if "error" in answer else "no error code"
         raise OAuthError(f"no token from {where}: HTTP {sent.response.status}, {said}")
+    token, kind = answer.get("access_token"), answer.get("token_type", "bearer")
     if not isinstance(token, str) or not token:
         raise OAuthError(f"no token from {where}: the answer has no access_token string")
-    if str(answer.get("token_type", "bearer")).lower() != "bearer":
-        raise OAuthError(
-            f"the token from {where} is of type {quote(answer['token_type'], 40)}, and only bearer is known"
-        )
+    if not isinstance(kind, str) or kind.lower() != "bearer":
+        raise OAuthError(f"the token from {where} is of type {quote(kind, 40)}, and only bearer is known")
     try:
         Credentials(bearer=token)
     except ValueError as error:

@@ -27,45 +27,42 @@ def asked_delay(exchange: Exchange, message: Mapping[str, Any] | None) -> float 
     if response is None:
         return None
     header = response.header("retry-after")
-    backoff = float(2 ** (exchange.attempt - 1))
-    if response.status == 429 or (response.status == 503 and header is not None):
-        return _header_delay(header, backoff)
-    delay = _message_delay(message, backoff)
-    if delay is None:
+    refused = response.status == 429 or (response.status == 503 and header is not None)
+    plea = _plea(message)
+    if not refused and plea is None:
         return None
-    return max(delay, _header_delay(header, 0.0))
+    asked = [_in_header(header), _in_error(plea or {})]
+    return max((delay for delay in asked if delay is not None), default=float(2 ** (exchange.attempt - 1)))
 
 
-def _header_delay(header: str | None, otherwise: float) -> float:
+def _in_header(header: str | None) -> float | None:
     """Read Retry-After: seconds or an HTTP date (RFC 9110, 10.2.3)."""
-    if header is None:
-        return otherwise
-    text = header.strip()
+    text = (header or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:
         date = email.utils.parsedate_to_datetime(text)
+        date = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+        return max(0.0, (date - datetime.now(UTC)).total_seconds())
     except (ValueError, OverflowError):
-        return otherwise
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())
+        return None
 
 
-def _message_delay(message: Mapping[str, Any] | None, otherwise: float) -> float | None:
+def _plea(message: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the AdCP error with which a JSON-RPC message asks for patience; empty where the reserved code stands alone."""
     if message is None:
         return None
     result = message.get("result")
-    found = extract_error(result if isinstance(result, Mapping) else message)
+    found = extract_error(result if isinstance(result, Mapping) else message).error or {}
     error = message.get("error")
     reserved = isinstance(error, Mapping) and jsontext.equal(error.get("code"), RATE_LIMITED)
-    if found.error is None:
-        return otherwise if reserved else None
-    if not reserved and found.error.get("code") != "RATE_LIMITED":
-        return None
-    delay = found.error.get("retry_after")
-    plain = isinstance(delay, int | float) and not isinstance(delay, bool) and delay >= 0
-    return float(delay) if plain else otherwise  # type: ignore[arg-type]
+    return found if reserved or found.get("code") == "RATE_LIMITED" else None
+
+
+def _in_error(error: Mapping[str, Any]) -> float | None:
+    delay = error.get("retry_after")
+    plain = isinstance(delay, int | float) and not isinstance(delay, bool)
+    return float(delay) if plain and delay >= 0 else None
 
 
 class Pace:
@@ -77,14 +74,11 @@ class Pace:
         self._next = 0.0
 
     def hold(self, seconds: float) -> None:
-        """Let nothing pass for some seconds."""
+        """Let nothing pass for some seconds, also not what waits already."""
         self._next = max(self._next, anyio.current_time() + seconds)
 
     async def turn(self) -> None:
         """Wait for this request's turn."""
-        now = anyio.current_time()
-        start = max(now, self._next)
-        if self._gap:
-            self._next = start + self._gap
-        if start > now:
-            await anyio.sleep(start - now)
+        while (wait := self._next - anyio.current_time()) > 0:
+            await anyio.sleep(wait)
+        self._next = anyio.current_time() + self._gap

@@ -11,9 +11,10 @@ from .transcript import End, Era, Exchange, Kind, Limits
 from .wire import Sent
 
 SAME_FAILURES = 5  # equal failures in a row, where calls had passed, end the survey
-_BUDGET_ANSWERS = 8  # bytes of a whole survey, counted in answers of the largest size
+BUDGET_ANSWERS = 8  # bytes of a whole survey, counted in answers of the largest size
+SMALLEST_BUDGET = BUDGET_ANSWERS * Limits().max_response_bytes  # where smaller answers are read, not fewer of them
 
-Place = tuple[int, int, int]  # phase, position in the phase, try: the order of a transcript
+Place = tuple[int, int]  # phase and position in it: the order of a transcript; tries at one place follow in time
 
 
 class Recorder:
@@ -23,7 +24,8 @@ class Recorder:
         """Make an empty record; `trace` is told of every exchange as it ends."""
         self._limits = limits
         self._trace = trace
-        self._exchanges: dict[Place, Exchange] = {}
+        self._exchanges: list[Exchange] = []  # as they ended
+        self._places: list[Place] = []
         self._received = 0
         self._failures: list[str] = []
         self._call_passed = False
@@ -47,11 +49,12 @@ class Recorder:
         *,
         kind: Kind,
         subject: str,
-        era: Era | None,
         started: float,
+        era: Era | None = None,
         attempt: int = 1,
+        repeats: Exchange | None = None,
     ) -> Exchange:
-        """Record one exchange."""
+        """Record one exchange; `repeats` is the one before it, which is then not the outcome."""
         request = replace(
             sent.request,
             url=self.redactor.text(sent.request.url),
@@ -65,7 +68,7 @@ class Recorder:
                 headers=self.redactor.headers(response.headers),
                 body=self.redactor.data(response.body),
             )
-            self._received += response.received
+            self._received += max(response.received, len(response.body))
         exchange = Exchange(
             index=len(self._exchanges),
             subject=subject,
@@ -82,24 +85,25 @@ class Recorder:
             first_byte=_rounded(sent.first_byte),
             answered=_rounded(sent.answered),
         )
-        self._exchanges[place] = exchange
+        self._exchanges.append(exchange)
+        self._places.append(place)
+        if repeats is not None:
+            self._exchanges[repeats.index] = replace(repeats, retried=True)
         self._watch(exchange)
         self._trace(exchange)
         return exchange
 
-    def mark_retried(self, place: Place) -> None:
-        """Say that a later exchange repeats this one."""
-        self._exchanges[place] = replace(self._exchanges[place], retried=True)
-
     def exchanges(self) -> tuple[Exchange, ...]:
         """Return everything recorded, in plan order."""
-        ordered = (self._exchanges[place] for place in sorted(self._exchanges))
-        return tuple(replace(exchange, index=index) for index, exchange in enumerate(ordered))
+        order = sorted(range(len(self._places)), key=lambda index: self._places[index])
+        return tuple(replace(self._exchanges[old], index=new) for new, old in enumerate(order))
 
     def _watch(self, exchange: Exchange) -> None:
-        budget = _BUDGET_ANSWERS * self._limits.max_response_bytes
+        budget = max(SMALLEST_BUDGET, BUDGET_ANSWERS * self._limits.max_response_bytes)
         if self._received > budget:
             self.stop(f"the server has sent more than {budget} bytes, which is all that one survey reads")
+        if exchange.end is End.INTERRUPTED:
+            return
         failure = _failure(exchange)
         if failure is None:
             self._failures.clear()

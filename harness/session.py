@@ -64,12 +64,22 @@ class Session:
             headers.append(("Mcp-Name", _header_value(name)))
         return _outgoing(message, tuple(headers))
 
+    def response(self, request: Mapping[str, Any]) -> Outgoing:
+        """Return the answer to a request of the server's: a ping is answered, nothing else was offered to it."""
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
+        if request["method"] == "ping":
+            answer["result"] = {}
+        else:
+            answer["error"] = {"code": -32601, "message": "this client declared no such capability"}
+        return _outgoing(answer, self._headers())
+
     def closing(self) -> tuple[tuple[str, str], ...]:
         """Return the headers of the DELETE that ends a session."""
         return self._headers()
 
     def _headers(self) -> tuple[tuple[str, str], ...]:
-        headers = [("MCP-Protocol-Version", self.revision)]
+        revision = self.revision if self.era is Era.HANDSHAKE else STATELESS_REVISION
+        headers = [("MCP-Protocol-Version", revision)]
         if self.session_id is not None:
             headers.append(("Mcp-Session-Id", self.session_id))
         return tuple(headers)

@@ -6,17 +6,17 @@ Bodies are UTF-8 text where they are UTF-8, else base64, so a file can be read b
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from .calls import Expect, NotCalled, PlannedCall, Purpose, Take
+from . import records
+from .calls import NotCalled, PlannedCall
 from .files import replace_file
+from .records import RecordError
 
 FORMAT = "pytest-adcp transcript"
 FORMAT_VERSION = 1
@@ -72,7 +72,7 @@ class Request:
     method: str
     url: str
     headers: tuple[tuple[str, str], ...]
-    body: bytes = b""
+    body: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Response:
     status: int
     http_version: str
     headers: tuple[tuple[str, str], ...]
-    body: bytes
+    body: bytes = field(repr=False)
     received: int  # body bytes on the wire, before content decoding
 
     def header(self, name: str) -> str | None:
@@ -177,18 +177,18 @@ class Transcript:
 
         def lines() -> Iterator[bytes]:
             for record in self._records():
-                line = _dumps(record)
+                line = records.dumps(record)
                 digest.update(line)
                 yield line
 
         replace_file(path, lines(), mode=0o600)
         return digest.hexdigest()
 
-    def _records(self) -> Any:
-        survey = asdict(self.survey)
-        yield {"format": FORMAT, "format_version": FORMAT_VERSION, "exchanges": len(self.exchanges), **survey}
+    def _records(self) -> Iterator[dict[str, Any]]:
+        head = {"format": FORMAT, "format_version": FORMAT_VERSION, "exchanges": len(self.exchanges)}
+        yield head | asdict(self.survey)
         for exchange in self.exchanges:
-            yield _exchange_record(exchange)
+            yield asdict(exchange)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -197,122 +197,41 @@ class Transcript:
         Raises:
             TranscriptError: the file is missing, foreign, of another format version, or cut short; the text names file and line.
         """
+        number = 1
         try:
             with path.open("rb") as file:
-                lines = iter(file)
-                first = _loads(path, 1, next(lines, b""))
-                if first.get("format") != FORMAT:
-                    raise TranscriptError(
-                        f'{path}, line 1: this is not a pytest-adcp transcript (no "format": "{FORMAT}")'
-                    )
-                if first.get("format_version") != FORMAT_VERSION:
-                    raise TranscriptError(
-                        f"{path}, line 1: format_version {first.get('format_version')!r} is not {FORMAT_VERSION}, "
-                        "the one this release reads"
-                    )
-                exchanges = []
-                for number, line in enumerate(lines, start=2):
-                    record = _loads(path, number, line)
-                    try:
-                        exchanges.append(_exchange(record))
-                    except (KeyError, TypeError, ValueError) as error:
-                        raise TranscriptError(
-                            f"{path}, line {number}: not an exchange record ({error!r})"
-                        ) from None
+                survey, expected = _head(records.loads(next(file, b"")))
+                exchanges: list[Exchange] = []
+                for number, line in enumerate(file, start=2):
+                    exchange = records.build(Exchange, records.loads(line))
+                    if exchange.index != number - 2:
+                        raise RecordError(f"index is {exchange.index}, not {number - 2}")
+                    exchanges.append(exchange)
         except OSError as error:
             raise TranscriptError(f"{path}: {error.strerror or error}") from None
-        try:
-            survey = _survey(first)
-            expected = int(first["exchanges"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise TranscriptError(f"{path}, line 1: not a survey record ({error!r})") from None
+        except RecordError as error:
+            raise TranscriptError(f"{path}, line {number}: {error}") from None
         if len(exchanges) != expected:
             raise TranscriptError(
-                f"{path}: cut short: {len(exchanges)} of {expected} exchanges are there; record it again"
+                f"{path}, line {number}: cut short: {len(exchanges)} of {expected} exchanges are there; record it again"
             )
         return cls(survey, tuple(exchanges))
+
+
+def _head(record: dict[str, Any]) -> tuple[Survey, int]:
+    """Read the first record: the survey, and how many exchanges follow."""
+    if record.pop("format", None) != FORMAT:
+        raise RecordError(f'this is not a pytest-adcp transcript (no "format": "{FORMAT}")')
+    version = record.pop("format_version", None)
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise RecordError(f"format_version is not {FORMAT_VERSION}, the only one that this release reads")
+    expected = record.pop("exchanges", None)
+    if type(expected) is not int:
+        raise RecordError("exchanges is not an integer")
+    return records.build(Survey, record), expected
 
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, as save() gave it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _dumps(record: Mapping[str, Any]) -> bytes:
-    # One line a record whatever the bodies hold: json escapes every line feed, and readers split at b"\n" only.
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass") + b"\n"
-
-
-def _loads(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(line.decode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError):
-        raise TranscriptError(
-            f"{path}, line {number}: not JSON; the file is cut short or no transcript"
-        ) from None
-    if not isinstance(record, dict):
-        raise TranscriptError(f"{path}, line {number}: not a record")
-    return record
-
-
-def _pack(body: bytes) -> dict[str, str]:
-    try:
-        return {"encoding": "utf-8", "text": body.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"encoding": "base64", "text": base64.b64encode(body).decode("ascii")}
-
-
-def _unpack(packed: Mapping[str, str]) -> bytes:
-    if packed["encoding"] == "base64":
-        return base64.b64decode(packed["text"], validate=True)
-    return packed["text"].encode("utf-8")
-
-
-def _exchange_record(exchange: Exchange) -> dict[str, Any]:
-    record = asdict(exchange)
-    record["request"]["body"] = _pack(exchange.request.body)
-    if exchange.response is not None:
-        record["response"]["body"] = _pack(exchange.response.body)
-    return record
-
-
-def _headers(pairs: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((str(key), str(value)) for key, value in pairs)
-
-
-def _exchange(record: dict[str, Any]) -> Exchange:
-    request = dict(record.pop("request"))
-    request["headers"] = _headers(request["headers"])
-    request["body"] = _unpack(request["body"])
-    response = record.pop("response")
-    if response is not None:
-        response = dict(response)
-        response["headers"] = _headers(response["headers"])
-        response["body"] = _unpack(response["body"])
-    record["kind"] = Kind(record["kind"])
-    record["end"] = End(record["end"])
-    record["era"] = Era(record["era"]) if record["era"] else None
-    record["redirects"] = tuple(record["redirects"])
-    return Exchange(**record, request=Request(**request), response=Response(**response) if response else None)
-
-
-def _call(record: dict[str, Any]) -> PlannedCall:
-    record["purpose"] = Purpose(record["purpose"])
-    record["expect"] = Expect(record["expect"])
-    record["error_codes"] = tuple(record["error_codes"])
-    record["takes"] = tuple(Take(**take) for take in record["takes"])
-    return PlannedCall(**record)
-
-
-def _survey(record: dict[str, Any]) -> Survey:
-    values = {
-        key: value for key, value in record.items() if key not in ("format", "format_version", "exchanges")
-    }
-    values["limits"] = Limits(**values["limits"])
-    values["calls"] = tuple(_call(call) for call in values["calls"])
-    values["not_called"] = tuple(NotCalled(**item) for item in values["not_called"])
-    values["problems"] = tuple(values["problems"])
-    values["unusable"] = Diagnosis(**values["unusable"]) if values["unusable"] else None
-    return Survey(**values)

@@ -1,4 +1,4 @@
-"""Where a task's data hides when it does not stand at the root of the payload."""
+"""Where the data of a task, or its error, hides when it does not stand where clients look."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _DECLINING = frozenset({"outcome", "reason"})  # root fields that say no rather 
 # Where errors stand that are none to a client, in the spelling of `squeezed`.
 _ERROR_NAMES = frozenset({"adcperror", "error", "errorcode", "errormessage", "errors", "exception"})
 _BAD_STATUS = frozenset({"error", "errored", "fail", "failed", "failure"})  # whatever the capitals
+_BAD_FLAGS = {"isError": True, "is_error": True, "success": False, "ok": False}
 _NO_ERROR = frozenset({"", "0", "none", "null", "ok", "success"})
 
 
@@ -32,8 +33,20 @@ class Wrapper:
 
 
 def has_root(task: Task, payload: Mapping[str, Any]) -> bool:
-    """Whether one of the task's own fields stands at the root; null stands for absent."""
-    return any(payload.get(name) is not None for name in task.root)
+    """Whether one of the task's own fields stands at the root. A null stands for absent.
+
+    So does `success: false`, but where the task says in this way that it failed.
+    """
+    return any(
+        payload.get(name) is not None
+        and not (name == "success" and payload[name] is False and not owns_error(task))
+        for name in task.root
+    )
+
+
+def owns_error(task: Task) -> bool:
+    """Whether the task has a way of its own to give an error, in its member `error`."""
+    return "error" in task.containers | task.scalars
 
 
 def data_fields(task: Task) -> list[str]:
@@ -170,10 +183,9 @@ def _says_failed(task: Task, place: Mapping[str, Any]) -> str | None:
     status = place.get("status")
     if isinstance(status, str) and status.lower() in _BAD_STATUS:
         return "status"
-    for name, bad in (("isError", True), ("is_error", True), ("success", False), ("ok", False)):
-        if place.get(name) is bad and name not in task.root:
-            return name
-    return None
+    if owns_error(task):
+        return None
+    return next((name for name, bad in _BAD_FLAGS.items() if place.get(name) is bad), None)
 
 
 def _is_interim(status: Any) -> bool:

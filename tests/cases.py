@@ -10,7 +10,7 @@ Each file holds kinds of answers by name, each kind a list of cases. A case says
     message     a JSON-RPC message; see case_server for `$id` and the like
     body        the text of the HTTP body, with `encoding`
 
-beside `status` and `type` of the HTTP response, the `tool` (get_products), its `definition`, another `method` that
+beside `status` and `media_type` of the HTTP response, the `tool` (get_products), its `definition`, another `method` that
 gets the answer, AdCP `release` (3.1), MCP `revision` (2025-11-25) and the `limit` of a client. In strings `<x*1000>`
 stands for a thousand times x. What is to be said of it:
 
@@ -82,9 +82,9 @@ def _case(
 
 
 def _answer(
-    way: str, what: Any, status: int = 200, type: str = "application/json", encoding: str = "utf-8"
+    way: str, what: Any, status: int = 200, media_type: str = "application/json", encoding: str = "utf-8"
 ) -> Answer:
-    http: dict[str, Any] = {"status": status, "media_type": type}
+    http: dict[str, Any] = {"status": status, "media_type": media_type}
     match way:
         case "structured":
             return Answer(result={"content": [_text("Done.")], "structuredContent": what}, **http)

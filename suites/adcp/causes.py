@@ -114,7 +114,8 @@ def _why_no_text(success: Answer, skipped: str) -> Why:
         )
         fix = "page the answer: honour pagination.max_results, and choose a smaller default page"
         return Why(because, f"{worst.units} units", at, fix)
-    came = quote(resolve(success.result, at.removeprefix("/result")), 120)
+    item = (success.result or {})["content"][worst.index]
+    came = quote(item["text"], 120) if "text" in item else "no such member"
     if worst.parsed is None:
         return Why(f"{skipped}the text is empty", came, at)
     if came.startswith('"[object '):

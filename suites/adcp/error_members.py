@@ -307,7 +307,7 @@ def field_names_the_first_issue(error: Answer) -> None:
         if not _has_string(first, "pointer") or not isinstance(field, str):
             continue
         pointer = first["pointer"]  # type: ignore[index]
-        if _steps_of_pointer(pointer) != _steps_of_path(field):
+        if _plain_pointer(pointer) != _plain_path(field):
             raise Broken(
                 f"the place that {quote(pointer, 80)} points to",
                 quote(field, 80),
@@ -327,15 +327,17 @@ def _has_string(value: object, name: str) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get(name), str)
 
 
-def _steps_of_pointer(pointer: str) -> list[str]:
-    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+def _plain_pointer(pointer: str) -> str:
+    """Return a JSON pointer with dots: packages.0.budget."""
+    steps = pointer.removeprefix("#").split("/")[1:]
+    return ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps)
 
 
-def _steps_of_path(path: str) -> list[str]:
-    """Return the steps of `packages[0].budget`, also where it is written $.packages[0].budget or packages.0.budget."""
+def _plain_path(path: str) -> str:
+    """Return the same of `packages[0].budget`, also where it is written as JSONPath or as a pointer."""
     if path.startswith("/"):
-        return _steps_of_pointer(path)
-    return [step for step in re.split(r"[.\[\]]+", path.removeprefix("$")) if step]
+        return _plain_pointer(path)
+    return re.sub(r"\[['\"]?([^\[\]]*?)['\"]?\]", r".\1", path.removeprefix("$")).strip(".")
 
 
 def _near(code: str) -> str | None:

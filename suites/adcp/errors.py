@@ -12,7 +12,7 @@ from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import ERROR_HANDLING, EXTRACTION, TRANSPORT_ERRORS, adcp
 from pytest_adcp.harness.subjects import Answer, Expectation
 from pytest_adcp.harness.text import quote
-from pytest_adcp.harness.wrappers import data_members, hidden_error, squeezed
+from pytest_adcp.harness.wrappers import data_members, has_root, hidden_error, owns_error, squeezed
 
 from .failures import (
     RESERVED,
@@ -21,7 +21,9 @@ from .failures import (
     codes_of,
     flag_of,
     flagged_data,
+    stray_error,
     unread_error,
+    why_a_failure,
     why_unreadable,
 )
 
@@ -61,21 +63,18 @@ def failure_is_flagged(answer: Answer) -> None:
         return
     payload = answer.payload
     if answer.kind is Class.ERROR and is_unflagged_failure(answer.task, payload):
-        members = quote(list(payload)[:8])
-        if payload.get("adcp_error") is not None:
-            because = (
-                f"adcp_error stands beside other members ({members}) and isError is not set, so a client takes the whole "
-                "object for a success: extraction only recognises adcp_error when it is the only key"
-            )
-        elif payload.get("status") == "failed":
-            because = "status says failed and isError is not set, so a client reads this as a success"
-        else:
-            because = "the payload holds errors[] and no data, and isError is not set, so a client reads this as a success"
         raise Broken(
             "isError: true",
-            f"isError {flag_of(answer)}, members {members}",
+            f"isError {flag_of(answer)}, members {quote(list(payload)[:8])}",
             at=answer.at("isError"),
-            because=because,
+            because=why_a_failure(payload),
+        )
+    if not has_root(answer.task, payload) and (stray := stray_error(answer)):
+        raise Broken(
+            "isError: true and an adcp_error",
+            f"`{stray.name}`: {quote(stray.value)}",
+            at=stray.at,
+            because=stray.because,
         )
     hidden = hidden_error(answer.task, payload)
     if hidden is not None:
@@ -247,7 +246,7 @@ def error_is_structured(error: Answer) -> None:
     else:
         if flagged_data(error) or unread_error(error):
             raise NotApplicable("another rule speaks about what came")
-        if "error" in error.payload and "error" in error.task.containers | error.task.scalars:
+        if "error" in error.payload and owns_error(error.task):
             raise NotApplicable(f"{error.task.name} has a way of its own to give an error")
         came, at = quote(error.texts[0].text) if error.texts else "no text", error.at("content")
         if error.payload:

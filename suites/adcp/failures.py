@@ -16,6 +16,7 @@ from pytest_adcp.harness.wrappers import data_members, misplaced_error, squeezed
 
 RESERVED = {-32029: "RATE_LIMITED", -32028: "AUTH_MISSING", -32027: "SERVICE_UNAVAILABLE"}
 _PROTOCOL = {-32700, -32600, -32601, -32602, -32603, -32002, -32042, -32020, -32021, -32022}
+_ERRORS = frozenset({"adcperror", "error", "errors"})
 _MESSAGE = 1000  # characters of a JSON-RPC message that are searched for a code
 _WORD = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
 
@@ -39,13 +40,36 @@ def flagged_data(error: Answer) -> str | None:
     return next(iter(data_members(error.task, error.payload)), None)
 
 
+def why_a_failure(payload: Mapping[str, Any]) -> str:
+    """Say by what a payload that is not flagged is a failure all the same, and what a client makes of it."""
+    if payload.get("adcp_error") is not None:
+        return (
+            f"adcp_error stands beside other members ({quote(list(payload)[:8])}) and isError is not set, so a client takes "
+            "the whole object for a success: extraction only recognises adcp_error when it is the only key"
+        )
+    if payload.get("status") == "failed":
+        return "status says failed and isError is not set, so a client reads this as a success"
+    return (
+        "the payload holds errors[] and no data, and isError is not set, so a client reads this as a success"
+    )
+
+
+def stray_error(answer: Answer) -> Unread | None:
+    """Find an error in the tool result itself, beside the members that MCP knows."""
+    for name, value in (answer.result or {}).items():
+        if not isinstance(value, Mapping) or not value:
+            continue
+        is_misspelt = squeezed(name) == "structuredcontent" and name != "structuredContent"
+        if squeezed(name) in _ERRORS or (is_misspelt and any(squeezed(inner) in _ERRORS for inner in value)):
+            because = f"the error stands in {quote(name, 40)} of the tool result itself, where no AdCP client looks for it"
+            return Unread(name, value, answer.at(name), because)
+    return None
+
+
 def unread_error(error: Answer) -> Unread | None:
     """Find an error that stands where clients do not look."""
-    for name, value in (error.result or {}).items():
-        is_misspelt = squeezed(name) == "structuredcontent" and name != "structuredContent"
-        if (is_misspelt or squeezed(name) == "adcperror") and isinstance(value, Mapping):
-            because = f"the error stands in {quote(name, 40)} of the tool result itself, where no AdCP client looks for it"
-            return Unread(name, value, error.at(name), because)
+    if stray := stray_error(error):
+        return stray
     found = misplaced_error(error.task, error.payload)
     if found is None:
         return None
