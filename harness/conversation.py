@@ -14,7 +14,7 @@ from . import jsontext
 from .patience import TRIES, Pace, asked_delay
 from .reading import Reading, read
 from .recorder import Place, Recorder
-from .session import USER_AGENT, Outgoing, Session, speaks
+from .session import LONGEST_ID, USER_AGENT, Outgoing, Session, speaks
 from .sse import Event
 from .target import Target
 from .transcript import Era, Exchange, Kind, Limits
@@ -23,7 +23,6 @@ from .wire import Lane, Sent, send
 MAX_SERVER_REQUESTS = 20  # requests of the server's that are answered in one survey
 _LINGER = 0.1  # seconds that a stream is read on after the response
 _LOOK_SECONDS = 5.0  # for what is sent beside the plan
-_LONGEST_ID = 1024  # characters of an id of the server's
 
 Compose = Callable[[Session, str | int], Outgoing]
 Headers = tuple[tuple[str, str], ...]
@@ -99,7 +98,9 @@ class Conversation:
             speaking, credentials = session or self.session, self.credentials
             message = compose(speaking, self.next_id())
             said = await self._post(lane, place, speaking, message, kind, subject, attempt, said)
-            if attempt == TRIES or not await self._is_worth_another(lane, said, session, speaking, credentials):
+            if attempt == TRIES or not await self._is_worth_another(
+                lane, said, session, speaking, credentials
+            ):
                 break
         assert said is not None
         return said
@@ -297,5 +298,5 @@ class Conversation:
 def _is_request(message: Mapping[str, Any]) -> bool:
     """Tell a request, which is to be answered, from a notification and from what cannot be answered."""
     number = message.get("id")
-    text = isinstance(number, str) and len(number) <= _LONGEST_ID
+    text = isinstance(number, str) and len(number) <= LONGEST_ID
     return "method" in message and (text or (isinstance(number, int) and not isinstance(number, bool)))

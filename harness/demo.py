@@ -34,7 +34,11 @@ def demo_seller(*arguments: str) -> Iterator[str]:
         *arguments,
     ]
     process = subprocess.Popen(  # noqa: S603 - our own module
-        [*command, "--until-stdin-closes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*command, "--until-stdin-closes"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        process_group=0,  # Ctrl-C is for the survey, which ends the seller when it has kept what there is
     )
     try:
         assert process.stdout is not None

@@ -53,8 +53,9 @@ async def look_around(talk: Conversation, lane: Lane, target: Target, refused: E
     listening = Outgoing((("Accept", "text/event-stream"),), b"")
     found = await talk.look(lane, (8, 0), "GET", target.url, listening, _is_endpoint)
     response = found.response
-    stream = response is not None and response.media_type == "text/event-stream"
-    return Surroundings(legacy_sse=stream and any(map(_is_endpoint, decode(response.body).events)))
+    if response is None or response.media_type != "text/event-stream":
+        return Surroundings()
+    return Surroundings(legacy_sse=any(map(_is_endpoint, decode(response.body).events)))
 
 
 def _is_endpoint(event: Event) -> bool:

@@ -99,7 +99,7 @@ class Evidence:
 
     def _notifications(self) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
-            if exchange.kind is Kind.INITIALIZED:
+            if exchange.kind is Kind.INITIALIZED and not exchange.retried:
                 if why := no_answer(exchange):
                     yield Gap(_label(exchange), why, blocked=True, exchange=exchange)
                 else:
@@ -207,7 +207,8 @@ class Evidence:
                 continue
             exchange = outcomes.get(call.subject)
             answer = answers.get(exchange.index) if exchange else None
-            if exchange is None or answer is None:
+            # A last answer that asks for patience is judged as an error, and is not what became of the call.
+            if exchange is None or answer is None or asked_delay(exchange, answer.message) is not None:
                 yield Gap(call.subject, "the call gave no answer to compare", blocked=True, exchange=exchange)
             else:
                 yield Expectation(call.subject, exchange, self.server, answer.revision, call, answer)
@@ -243,8 +244,8 @@ class Evidence:
         release, source = self._release()
         info = info if isinstance(info, Mapping) else {}
         return Server(
-            name=str(info.get("name", "")),
-            version=str(info.get("version", "")),
+            name=_text(info.get("name")),
+            version=_text(info.get("version")),
             revision=revision if isinstance(revision, str) else None,
             era=era,
             release=release,
@@ -266,6 +267,10 @@ class Evidence:
                 if data is not None:
                     return release_of(data)
         return None, ""
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _has_answer(response: Mapping[str, Any]) -> bool:

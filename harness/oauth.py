@@ -44,23 +44,27 @@ async def fetch_token(client: OAuthClient, connection: Connection, limits: Limit
             headers,
             urlencode(form).encode("ascii"),
             deadline=limits.request_timeout,
-            limits=replace(limits, max_response_bytes=min(_TOKEN_BYTES, limits.max_response_bytes)),
+            limits=replace(limits, max_response_bytes=_TOKEN_BYTES),
             secret_headers=frozenset({"authorization"}),
         )
     redactor = Redactor(Credentials(oauth=client).secrets())
     where = display_url(client.token_url)
     if sent.response is None or sent.end is not End.COMPLETE:
         raise OAuthError(f"no token from {where}: {redactor.text(sent.detail) or sent.end}")
-    answer = jsontext.parse(redactor.data(sent.response.body)).value
+    answer = jsontext.parse(sent.response.body).value
     answer = answer if isinstance(answer, Mapping) else {}
+
+    def said(value: object) -> str:
+        return quote(redactor.text(value), 80) if isinstance(value, str) else "no string"
+
     if sent.response.status != 200:
-        said = quote(answer["error"], 80) if "error" in answer else "no error code"
-        raise OAuthError(f"no token from {where}: HTTP {sent.response.status}, {said}")
+        code = said(answer["error"]) if "error" in answer else "no error code"
+        raise OAuthError(f"no token from {where}: HTTP {sent.response.status}, {code}")
     token, kind = answer.get("access_token"), answer.get("token_type", "bearer")
     if not isinstance(token, str) or not token:
         raise OAuthError(f"no token from {where}: the answer has no access_token string")
     if not isinstance(kind, str) or kind.lower() != "bearer":
-        raise OAuthError(f"the token from {where} is of type {quote(kind, 40)}, and only bearer is known")
+        raise OAuthError(f"the token_type of {where} is {said(kind)}, and only bearer is known")
     try:
         Credentials(bearer=token)
     except ValueError as error:

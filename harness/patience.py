@@ -60,9 +60,9 @@ def _plea(message: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def _in_error(error: Mapping[str, Any]) -> float | None:
-    delay = error.get("retry_after")
-    plain = isinstance(delay, int | float) and not isinstance(delay, bool)
-    return float(delay) if plain and delay >= 0 else None
+    delay: Any = error.get("retry_after")
+    is_number = isinstance(delay, int | float) and not isinstance(delay, bool)
+    return float(delay) if is_number and delay >= 0 else None
 
 
 class Pace:

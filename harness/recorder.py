@@ -12,9 +12,13 @@ from .wire import Sent
 
 SAME_FAILURES = 5  # equal failures in a row, where calls had passed, end the survey
 BUDGET_ANSWERS = 8  # bytes of a whole survey, counted in answers of the largest size
-SMALLEST_BUDGET = BUDGET_ANSWERS * Limits().max_response_bytes  # where smaller answers are read, not fewer of them
+SMALLEST_BUDGET = (
+    BUDGET_ANSWERS * Limits().max_response_bytes
+)  # where smaller answers are read, not fewer of them
 
-Place = tuple[int, int]  # phase and position in it: the order of a transcript; tries at one place follow in time
+Place = tuple[
+    int, int
+]  # phase and position in it: the order of a transcript; tries at one place follow in time
 
 
 class Recorder:

@@ -11,70 +11,102 @@ import anyio
 
 from . import jsontext
 from .calls import NotCalled, PlannedCall, Purpose
-
-_LONGEST_ID = 1024  # characters of a text that is taken from an answer
+from .session import LONGEST_ID
 
 
 class Schedule:
-    """Hands out calls in plan order as soon as what they wait for is there."""
+    """Hands out calls in plan order as soon as what they wait for is there.
+
+    A call that takes a value waits for every call of the tool that gives it, so that which answer it is taken from
+    does not hang on timing. Calls that wait for each other go when nothing else can, with what is there by then.
+    """
 
     def __init__(self, calls: tuple[PlannedCall, ...]) -> None:
         """Make a schedule of a plan."""
         self._waiting = list(calls)
         self._running: set[str] = set()
         self._accepted: dict[str, bool] = {}
-        self._payloads: dict[str, list[Mapping[str, Any]]] = {}
-        self._pending_tools = [call.tool for call in calls if call.purpose is not Purpose.BAD]
+        self._payloads: dict[str, Mapping[str, Any] | None] = dict.fromkeys(call.subject for call in calls)
+        self._givers: dict[str, list[str]] = {}
+        for call in calls:
+            if call.purpose is not Purpose.BAD:
+                self._givers.setdefault(call.tool, []).append(call.subject)
         self._changed = anyio.Event()
+        self._closed = False
         self.not_called: list[NotCalled] = []
         self.made: list[PlannedCall] = []
 
     async def next(self) -> PlannedCall | None:
-        """Return the next call, its taken values filled in; None when nothing is left to do."""
-        while True:
-            call = self._ready()
+        """Return the next call, its taken values filled in; None when nothing is left to do, or it is closed."""
+        while not self._closed:
+            call = self._ready() or (None if self._running else self._ready(at_last=True))
             if call is not None:
                 self._running.add(call.subject)
                 self.made.append(call)
                 return call
             if not self._running:
+                self._give_up()
                 return None
             await self._changed.wait()
+        return None
 
     def finished(self, call: PlannedCall, *, accepted: bool, payload: Mapping[str, Any] | None) -> None:
         """Note what became of a call; `payload` is the AdCP data of a success."""
         self._running.discard(call.subject)
         self._accepted[call.subject] = accepted
-        if call.purpose is not Purpose.BAD:
-            self._pending_tools.remove(call.tool)
-            if payload is not None:
-                self._payloads.setdefault(call.tool, []).append(payload)
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        self._payloads[call.subject] = payload
+        self._wake()
+
+    def close(self) -> None:
+        """Hand out nothing more."""
+        self._closed = True
+        self._wake()
 
     def unmade(self) -> list[PlannedCall]:
         """Return the calls that are still waiting, but for bad ones whose turn depends on another answer."""
-        return [call for call in self._waiting if call.after is None]
+        return [call for call in self._waiting if self._turn(call)]
 
-    def _ready(self) -> PlannedCall | None:
-        for call in list(self._waiting):
-            if call.after is not None:
-                if call.after not in self._accepted:
-                    if self._is_coming(call.after):
-                        continue
-                    self._waiting.remove(call)
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    def _give_up(self) -> None:
+        """Say of what is still waiting that its turn never comes: a chain that leads back to itself."""
+        self.not_called += [
+            NotCalled(call.subject, f"waits for {call.after}, which waits for it") for call in self._waiting
+        ]
+        self._waiting.clear()
+
+    def _ready(self, *, at_last: bool = False) -> PlannedCall | None:
+        """Take the first call out whose time has come, and those before it that nothing is left to wait for."""
+        left = -1
+        while left != len(self._waiting):  # what falls out decides about others
+            left = len(self._waiting)
+            for call in list(self._waiting):
+                turn = self._turn(call)
+                if turn is None or (turn and not at_last and self._has_to_wait(call)):
                     continue
-                if not self._accepted[call.after]:
-                    # The request before it was refused, which is what both are made for.
-                    self._waiting.remove(call)
-                    continue
-            if any(take.tool in self._pending_tools for take in call.takes if take.tool != call.tool):
-                continue
-            self._waiting.remove(call)
-            filled = self._filled(call)
-            if filled is not None:
-                return filled
+                self._waiting.remove(call)
+                if not turn:
+                    self._accepted[call.subject] = False  # the chain ends before it
+                elif (filled := self._filled(call)) is not None:
+                    return filled
         return None
+
+    def _turn(self, call: PlannedCall) -> bool | None:
+        """Tell whether a call is to be made; None where another answer decides that.
+
+        The request before it in a chain decides: where that was accepted, or cannot be made, it is this one's turn.
+        Where it was refused, that is what both are made for.
+        """
+        before = call.after
+        if before is None or before in self._accepted:
+            return before is None or self._accepted[before]
+        return None if self._is_coming(before) else True
+
+    def _has_to_wait(self, call: PlannedCall) -> bool:
+        givers = (giver for take in call.takes for giver in self._givers.get(take.tool, ()))
+        return any(giver != call.subject and self._is_coming(giver) for giver in givers)
 
     def _is_coming(self, subject: str) -> bool:
         return subject in self._running or any(call.subject == subject for call in self._waiting)
@@ -82,13 +114,12 @@ class Schedule:
     def _filled(self, call: PlannedCall) -> PlannedCall | None:
         arguments = copy.deepcopy(dict(call.arguments))
         for take in call.takes:
-            found = (_at(payload, take.value) for payload in self._payloads.get(take.tool, ()))
+            payloads = (self._payloads[giver] for giver in self._givers.get(take.tool, ()))
+            found = (_at(payload, take.value) for payload in payloads if payload is not None)
             value = next((item for item in found if item is not None), None)
             if value is None:
                 why = f"{take.tool} gave no {take.value.rpartition('/')[2]} to ask for"
                 self.not_called.append(NotCalled(call.subject, why))
-                if call.purpose is not Purpose.BAD:
-                    self._pending_tools.remove(call.tool)
                 return None
             _set(arguments, take.argument, value)
         return replace(call, arguments=arguments) if call.takes else call
@@ -100,7 +131,7 @@ def _at(payload: Mapping[str, Any], pointer: str) -> str | int | None:
         value = jsontext.resolve(payload, pointer)
     except LookupError:
         return None
-    if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID:
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_ID:
         return value
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

@@ -20,6 +20,7 @@ STATELESS_REVISION = "2026-07-28"
 OLD_REVISION = "2024-11-05"  # before Streamable HTTP; servers that answer it are tried all the same
 CLIENT = {"name": "pytest-adcp", "version": __version__}
 USER_AGENT = f"pytest-adcp/{__version__}"
+LONGEST_ID = 1024  # characters of an id that a server names and that goes back to it
 _META = "io.modelcontextprotocol"
 
 

@@ -15,19 +15,20 @@ import anyio.abc
 from . import __version__
 from .calls import NotCalled, PlannedCall, Purpose
 from .classify import Class, classify
-from .conversation import Conversation, Said
-from .diagnosis import diagnose, look_around
+from .conversation import Conversation, Headers, Said
+from .diagnosis import diagnose, look_around, unauthorized
 from .evidence import UNKNOWN_TOOL_SUBJECT
 from .extraction import extract_success
 from .oauth import OAuthError, fetch_token
 from .plan import Plan, PlanRequest, plan
 from .reading import no_answer
-from .recorder import Recorder
+from .recorder import Place, Recorder
 from .redact import Redactor
 from .schedule import Schedule
-from .session import STATELESS_REVISION, Session
+from .session import LONGEST_ID, STATELESS_REVISION, Session
 from .target import Target
 from .tasks import catalogue
+from .text import quote
 from .transcript import Diagnosis, Era, Exchange, Kind, Limits, Survey, Transcript
 from .wire import Connection, CookieStore, Lane
 
@@ -35,6 +36,8 @@ MAX_PAGES = 200
 MAX_TOOLS = 10_000
 MAX_POLLS = 3
 _POLL_DELAYS = (0.2, 1.0, 3.0)  # seconds before each look at an answer that is not final
+_LAST_ANSWERS = 1.0  # seconds for answers to the server's own requests, when all else is done
+_CLOSING = 5.0  # seconds for the DELETE, also when the run is interrupted
 
 # Phases of a transcript, in order.
 _HANDSHAKE, _INITIALIZED, _LIST, _CALLS, _POLLS, _PROBES, _DELETE = 0, 1, 2, 3, 4, 5, 7
@@ -109,22 +112,31 @@ class Surveyor:
             for _ in range(self._limits.concurrency + 1):
                 self._lanes.append(await stack.enter_async_context(Lane(self._order.connection, cookies)))
             aside = self._lanes.pop()
-            async with anyio.create_task_group() as group:
-                self._talk = Conversation(self._order.target, self._limits, self.recorder, aside, group)
-                try:
-                    await self._go()
-                except _GaveUp as given_up:
-                    self._unusable = given_up.diagnosis
-                finally:
-                    with anyio.move_on_after(5, shield=True):
-                        await self._talk.close(self._lanes[0], (_DELETE, 0, 0))
-                    group.cancel_scope.cancel()
+            try:
+                async with anyio.create_task_group() as group:
+                    self._talk = Conversation(
+                        self._order.target, self._limits, self.recorder, aside, group, self._authorize
+                    )
+                    try:
+                        await self._go()
+                    except _GaveUp as given_up:
+                        self._unusable = given_up.diagnosis
+                    # What the server asked for last is still answered.
+                    group.cancel_scope.deadline = anyio.current_time() + _LAST_ANSWERS
+            finally:
+                with anyio.move_on_after(_CLOSING, shield=True):
+                    await self._talk.close(self._lanes[0], (_DELETE, 0))
 
     async def _go(self) -> None:
-        await self._fetch_token()
+        if self._order.target.credentials.oauth is not None:
+            try:
+                self._talk.credentials = await self._token()
+            except OAuthError as error:
+                cure = "check token_url, client_id_env, client_secret_env and scope under auth.oauth in adcp.yaml"
+                raise _GaveUp(Diagnosis("oauth", str(error), cure)) from None
         await self._handshake()
         tools = await self._list_tools()
-        self._listed = {str(tool.get("name")) for tool in tools}
+        self._listed = {tool["name"] for tool in tools}
         self._lead = self.recorder.elapsed
         self.plan = plan(tools, self._order.plan, self._run_id)
         if not self._order.only_plan:
@@ -132,13 +144,22 @@ class Surveyor:
 
     def transcript(self) -> Transcript:
         """Return everything recorded so far, in plan order."""
-        made = tuple(self._schedule.made) if self._schedule else ()
-        left = tuple(self._schedule.not_called) if self._schedule else ()
+        exchanges = self.recorder.exchanges()
+        sent = {exchange.subject for exchange in exchanges}
+        handed_out = self._schedule.made if self._schedule else []
+        made = [call for call in (*handed_out, *self._polled) if call.subject in sent]
+        unmade = [call for call in handed_out if call.subject not in sent]
+        if self._schedule is not None and self.recorder.stopped:
+            unmade += self._schedule.unmade()
         planned = self.plan.calls if self.plan else ()
         place = {call.subject: index for index, call in enumerate(planned)}
-        never = tuple(
-            NotCalled(call.subject, f"the survey ended before it: {self.recorder.stopped}", blocked=True)
-            for call in (self._schedule.unmade() if self._schedule and self.recorder.stopped else ())
+        left = (
+            *(self.plan.not_called if self.plan else ()),
+            *(self._schedule.not_called if self._schedule else ()),
+            *(
+                NotCalled(call.subject, f"the survey ended before it: {self.recorder.stopped}", blocked=True)
+                for call in sorted(unmade, key=lambda call: place[call.subject])
+            ),
         )
         return Transcript(
             Survey(
@@ -149,8 +170,8 @@ class Surveyor:
                 name=self._order.target.name,
                 limits=self._limits,
                 options=self._order.options,
-                calls=(*sorted(made, key=lambda call: place[call.subject]), *self._polled),
-                not_called=(*(self.plan.not_called if self.plan else ()), *left, *never),
+                calls=tuple(sorted(made, key=lambda call: place.get(call.subject, len(place)))),
+                not_called=left,
                 problems=self.plan.problems if self.plan else (),
                 complete=not self.recorder.stopped,
                 stopped=self.recorder.stopped,
@@ -158,23 +179,32 @@ class Surveyor:
                 seconds=round(self.recorder.elapsed, 6),
                 longest_chain=round(self._lead + max(self._chains.values(), default=0.0), 6),
             ),
-            self.recorder.exchanges(),
+            exchanges,
         )
 
     # -- before the calls --------------------------------------------------------------------------------------
 
-    async def _fetch_token(self) -> None:
+    async def _token(self) -> Headers:
+        """Return the headers with a fresh OAuth token.
+
+        Raises:
+            OAuthError: there is none.
+        """
         client = self._order.target.credentials.oauth
-        if client is None:
-            return
-        try:
-            token = await fetch_token(client, self._order.connection, self._limits)
-        except OAuthError as error:
-            cure = "check token_url, client_id_env, client_secret_env and scope under auth.oauth in adcp.yaml"
-            raise _GaveUp(Diagnosis("oauth", str(error), cure)) from None
-        others = self._order.target.credentials.headers()
-        self._talk.credentials = (*others, ("Authorization", f"Bearer {token}"))
+        assert client is not None
+        token = await fetch_token(client, self._order.connection, self._limits)
         self.recorder.redactor = self.recorder.redactor.with_secret(token)
+        return (*self._order.target.credentials.headers(), ("Authorization", f"Bearer {token}"))
+
+    async def _authorize(self) -> Headers | None:
+        """Return other credentials after a 401: only an OAuth client can have them."""
+        if self._order.target.credentials.oauth is None:
+            return None
+        try:
+            return await self._token()
+        except OAuthError as error:
+            self.recorder.stop(f"the server refused the token (HTTP 401), and there is no other: {error}")
+            return None
 
     async def _handshake(self) -> None:
         """Offer both eras at once; calls run in the handshake era where it is offered."""
@@ -184,7 +214,7 @@ class Surveyor:
         async def initialize(lane: Lane) -> None:
             heard[Kind.INITIALIZE] = await self._talk.ask(
                 lane,
-                (_HANDSHAKE, 0, 0),
+                (_HANDSHAKE, 0),
                 lambda session, number: session.initialize(number),
                 kind=Kind.INITIALIZE,
                 subject="initialize",
@@ -194,7 +224,7 @@ class Surveyor:
         async def discover(lane: Lane) -> None:
             heard[Kind.DISCOVER] = await self._talk.ask(
                 lane,
-                (_HANDSHAKE, 1, 0),
+                (_HANDSHAKE, 1),
                 lambda session, number: session.request(number, "server/discover"),
                 kind=Kind.DISCOVER,
                 subject="server/discover",
@@ -208,24 +238,15 @@ class Surveyor:
         else:
             await initialize(self._lanes[0])
             await discover(self._lanes[0])
-        if await self._renew_token(heard[Kind.INITIALIZE]):
-            await initialize(self._lanes[0])
         if self._talk.adopt(handshake, heard[Kind.INITIALIZE]):
-            await self._talk.notify(self._lanes[0], (_INITIALIZED, 0, 0), handshake)
+            await self._talk.notify(self._lanes[0], (_INITIALIZED, 0), handshake)
         elif _serves_stateless(heard[Kind.DISCOVER]):
             self._talk.session = stateless
         else:
             seen = await look_around(
-                self._lanes[0], self._order.target, self._limits, heard[Kind.INITIALIZE].exchange
+                self._talk, self._lanes[0], self._order.target, heard[Kind.INITIALIZE].exchange
             )
             raise _GaveUp(diagnose(self._order.target, heard[Kind.INITIALIZE], seen))
-
-    async def _renew_token(self, said: Said) -> bool:
-        response = said.exchange.response
-        if self._order.target.credentials.oauth is None or response is None or response.status != 401:
-            return False
-        await self._fetch_token()
-        return True
 
     async def _list_tools(self) -> list[Mapping[str, Any]]:
         """Read tools/list, page by page, as far as the guards allow."""
@@ -236,7 +257,7 @@ class Surveyor:
             params = {} if cursor is None else {"cursor": cursor}
             said = await self._talk.ask(
                 self._lanes[0],
-                (_LIST, page, 0),
+                (_LIST, page),
                 lambda session, number, params=params: session.request(number, "tools/list", params),  # type: ignore[misc]
                 kind=Kind.LIST,
                 subject="tools/list" if page == 0 else f"tools/list/page-{page + 1}",
@@ -245,13 +266,16 @@ class Surveyor:
             listed = result.get("tools") if result is not None else None
             if result is None or not isinstance(listed, list):
                 if page == 0:
-                    raise _GaveUp(_no_tools(said))
+                    raise _GaveUp(_no_tools(self._order.target, said))
                 break
-            tools.extend(tool for tool in listed if isinstance(tool, Mapping))
+            # What has no name cannot be called; the rules look at it in the transcript.
+            tools.extend(t for t in listed if isinstance(t, Mapping) and isinstance(t.get("name"), str))
             following = result.get("nextCursor")
             # An empty cursor ends the list before 2026-07-28 and is a cursor like any other from then on.
             ended = following is None or (following == "" and self._talk.session.era is Era.HANDSHAKE)
-            if ended or not isinstance(following, str) or following in cursors or len(tools) >= MAX_TOOLS:
+            if ended or not isinstance(following, str) or following in cursors:
+                break
+            if len(tools) >= MAX_TOOLS or self.recorder.stopped:
                 break
             cursors.add(following)
             cursor = following
@@ -265,41 +289,54 @@ class Surveyor:
         total = len(calls)
 
         async def work(lane: Lane, schedule: Schedule) -> None:
-            if lane is self._lanes[-1]:
+            if lane is self._lanes[-1] and not self.recorder.stopped:
                 await self._unknown_tool(lane)
-            while not self.recorder.stopped:
-                call = await schedule.next()
-                if call is None:
-                    return
+            while not self.recorder.stopped and (call := await schedule.next()) is not None:
                 await self._call(lane, call, places[call.subject], schedule)
                 self._done += 1
                 self._progress(self._done, total, call.subject)
+            if self.recorder.stopped:
+                schedule.close()  # other lanes may be waiting for a call that is not made any more
 
         async with anyio.create_task_group() as group:
             for lane in self._lanes:
                 group.start_soon(work, lane, self._schedule)
 
     async def _call(self, lane: Lane, call: PlannedCall, index: int, schedule: Schedule) -> None:
-        said = await self._tools_call(lane, (_CALLS, index, 0), call, Kind.CALL)
+        said = await self._tools_call(lane, (_CALLS, index), call, Kind.CALL)
         kind, data = self._outcome(call, said)
-        before = self._chains.get(call.after, 0.0) if call.after else 0.0
-        self._chains[call.subject] = before + said.exchange.seconds
+        self._chains[call.subject] = self._chain_before(call) + said.exchange.seconds
         accepted = kind in (Class.SUCCESS, Class.INTERIM)
         schedule.finished(call, accepted=accepted, payload=data if accepted else None)
         if kind is Class.INTERIM and data is not None:
             await self._poll(lane, call, index, data)
 
+    def _chain_before(self, call: PlannedCall) -> float:
+        """Return the seconds of the longest chain of calls that a call had to wait for."""
+        givers = {take.tool for take in call.takes}
+        return max(
+            (
+                seconds
+                for subject, seconds in self._chains.items()
+                if subject == call.after or subject.partition("/")[0] in givers
+            ),
+            default=0.0,
+        )
+
     async def _poll(self, lane: Lane, call: PlannedCall, index: int, data: Mapping[str, Any]) -> None:
         """Ask what became of a task that answered submitted or working, where the server can tell."""
         task_id = data.get("task_id")
-        if not isinstance(task_id, str) or "get_task_status" not in self._listed:
+        known = isinstance(task_id, str) and len(task_id) <= LONGEST_ID
+        if not known or "get_task_status" not in self._listed:
             return
         for number in range(1, MAX_POLLS + 1):
+            if self.recorder.stopped:
+                return
             await anyio.sleep(_POLL_DELAYS[number - 1])
             name = f"{call.tool}-{call.name}-{number}"
             poll = PlannedCall("get_task_status", name, {"task_id": task_id}, Purpose.GOOD)
             self._polled.append(poll)
-            said = await self._tools_call(lane, (_POLLS, index, number * 10), poll, Kind.POLL)
+            said = await self._tools_call(lane, (_POLLS, index), poll, Kind.POLL)
             kind, _ = self._outcome(poll, said)
             payload = extract_success(said.reading.result or {}, limit=self._limits.client_limit).data or {}
             if kind is not Class.SUCCESS or payload.get("status") not in ("submitted", "working"):
@@ -308,12 +345,12 @@ class Surveyor:
     async def _unknown_tool(self, lane: Lane) -> None:
         name = f"adcp_no_such_tool_{self._run_id[:6]}"
         call = PlannedCall(name, "unknown", {}, Purpose.BAD)
-        await self._tools_call(lane, (_PROBES, 0, 0), call, Kind.PROBE, subject=UNKNOWN_TOOL_SUBJECT)
+        await self._tools_call(lane, (_PROBES, 0), call, Kind.PROBE, subject=UNKNOWN_TOOL_SUBJECT)
 
     async def _tools_call(
         self,
         lane: Lane,
-        place: tuple[int, int, int],
+        place: Place,
         call: PlannedCall,
         kind: Kind,
         subject: str | None = None,
@@ -345,8 +382,12 @@ def _serves_stateless(said: Said) -> bool:
     return isinstance(versions, list) and STATELESS_REVISION in versions
 
 
-def _no_tools(said: Said) -> Diagnosis:
-    why = no_answer(said.exchange) or "the answer holds no `tools` array"
+def _no_tools(target: Target, said: Said) -> Diagnosis:
+    response, message = said.exchange.response, said.reading.response or {}
+    if response is not None and response.status in (401, 403):
+        return unauthorized(target, said.exchange)
+    refused = f"it was refused: {quote(message['error'])}" if "error" in message else ""
+    why = no_answer(said.exchange) or refused or "the answer holds no `tools` array"
     return Diagnosis(
         "tools-list",
         f"the handshake worked, but tools/list did not: {why}",

@@ -33,14 +33,15 @@ class Wrapper:
 
 
 def has_root(task: Task, payload: Mapping[str, Any]) -> bool:
-    """Whether one of the task's own fields stands at the root. A null stands for absent.
+    """Whether one of the task's own fields stands at the root, be it only to say what became of the request.
 
-    So does `success: false`, but where the task says in this way that it failed.
+    A null stands for absent, and a reason is given for a failure too. So is `success: false`, but where the task says
+    in this way that it failed.
     """
     return any(
         payload.get(name) is not None
         and not (name == "success" and payload[name] is False and not owns_error(task))
-        for name in task.root
+        for name in task.root - {"reason"}
     )
 
 

@@ -41,7 +41,8 @@ _ANSWERS = ("structured", "failed", "text", "result", "error", "message", "body"
 class Case:
     """One case."""
 
-    id: str
+    id: str  # file, kind and its own name
+    kind: str
     server: CaseServer
     limit: int | None
     classified: str
@@ -56,11 +57,11 @@ def load_cases() -> Iterator[Case]:
         kinds = yaml.safe_load(file.read_text(encoding="utf-8"))
         for kind, cases in kinds.items():
             for case in cases:
-                yield _case(f"{file.stem}/{kind}/{case['id']}", **_expanded(case))
+                yield _case(f"{file.stem}/{kind}", **_expanded(case))
 
 
 def _case(
-    name: str,
+    kind: str,
     *,
     id: str,  # noqa: A002 - as in the file
     tool: str = "get_products",
@@ -78,7 +79,7 @@ def _case(
     classified = rest.pop("is", "error" if way in ("failed", "error") else "success")
     answer = _answer(way, rest.pop(way), **rest)
     server = CaseServer(tool, answer, method, release, revision, definition or {})
-    return Case(name, server, limit, classified, _some(fails), _some(warns), _some(says))
+    return Case(f"{kind}/{id}", kind, server, limit, classified, _some(fails), _some(warns), _some(says))
 
 
 def _answer(

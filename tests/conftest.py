@@ -1,10 +1,15 @@
-"""Fixtures for all tests."""
+"""What holds for all tests."""
 
 from __future__ import annotations
 
 import socket
 
 import pytest
+from hypothesis import settings
+
+# The same examples on every machine, and no time limit that a busy one could break.
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ class Call:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        return self.message["params"].get("arguments", {})
+        return self.message.get("params", {}).get("arguments", {})
 
     def header(self, name: str) -> str | None:
         return self.http.header(name)
@@ -83,7 +83,9 @@ class Reply:
         """Return the body and its content type."""
         envelope = {"jsonrpc": "2.0", "id": call.message.get("id")}
         if self.events is not None:
-            texts = [event if isinstance(event, bytes) else json.dumps(event).encode() for event in self.events]
+            texts = [
+                event if isinstance(event, bytes) else json.dumps(event).encode() for event in self.events
+            ]
             return b"".join(b"data: " + text + b"\n\n" for text in texts), "text/event-stream"
         if self.body is not None:
             return self.body, ""

@@ -96,6 +96,14 @@ def test_ids_are_unique() -> None:
     assert len(CASES) == len(list(load_cases()))
 
 
+def test_every_kind_of_fault_has_a_twin_that_passes() -> None:
+    kinds: dict[str, list[Case]] = {}
+    for case in CASES.values():
+        kinds.setdefault(case.kind, []).append(case)
+    faulty = [cases for cases in kinds.values() if any(case.fails for case in cases)]
+    assert all(any(not case.fails and not case.warns for case in cases) for cases in faulty)
+
+
 def test_every_rule_on_answers_has_a_case() -> None:
     wanted = {
         rule

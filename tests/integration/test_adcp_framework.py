@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from runs import run
 from servers import finding, found, interpreter_with, serving
 

@@ -34,7 +34,10 @@ def test_a_first_agent(tmp_path: Path) -> None:
         wrapped = finding(done, "adcp.extraction.top-level-data", f"{tool}/sample")
         assert wrapped["pointer"] == "/result/structuredContent/result"
         assert str(wrapped["fix"]).startswith("FastMCP wraps")
-    assert finding(done, "adcp.errors.flagged", "get_signals/sample")["pointer"] == "/result/structuredContent/error"
+    assert (
+        finding(done, "adcp.errors.flagged", "get_signals/sample")["pointer"]
+        == "/result/structuredContent/error"
+    )
     # get_media_buys without an annotation and get_media_buy_delivery -> dict come through as they should.
     classified = {call["subject"]: call["classified"] for call in done.target["calls"]}
     assert classified["get_media_buys/sample"] == classified["get_media_buy_delivery/sample"] == "success"

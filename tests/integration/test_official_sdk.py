@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from runs import run
 from servers import finding, found, interpreter_with_the_sdk, serving
 
@@ -40,7 +39,7 @@ def test_what_the_sdk_itself_refuses_has_no_adcp_error(tmp_path: Path) -> None:
     assert done.code == 0, done.out
     assert done.target["verdict"] == "conformant"
     assert not found(done, "failed") | found(done, "blocked")
-    # isError: true and Pydantic's prose, "1 validation error for get_productsArguments ...": no structuredContent.
+    # isError: true and Pydantic's prose, "Error executing tool get_products: 1 validation error for ...".
     assert found(done, "advisory") == {("adcp.errors.structured", "get_products/text-for-filters")}
 
 
@@ -49,19 +48,19 @@ def test_its_wrapper_is_named(tmp_path: Path) -> None:
         done = run(tmp_path, f"--server-url={url}")
     assert done.code == 1, done.out
     assert done.target["verdict"] == "nonconformant"
-    # structuredContent is {"result": "{\"products\": ..."} of the first and {"result": [{"format_id": ...}]} of the second.
-    assert found(done, "failed") == {
-        ("adcp.extraction.top-level-data", "get_products/sample"),
-        ("adcp.extraction.top-level-data", "list_creative_formats/sample"),
-    }
-    for tool in ("get_products", "list_creative_formats"):
-        wrapped = finding(done, "adcp.extraction.top-level-data", f"{tool}/sample")
-        assert wrapped["pointer"] == "/result/structuredContent/result"
-        assert str(wrapped["fix"]).startswith("the Python MCP SDK wraps")
-    # get_media_buys has no annotation, so the SDK sends no structuredContent; its text is the JSON, which is legal.
-    # get_products/wrong-type is refused by Pydantic, in prose.
+    # A schema without properties takes everything, so the two tools without arguments accept the bad requests too.
+    always = ("sample", "unsupported-major", "wrong-type")
+    # -> str gives structuredContent {"result": "{\"products\": ..."}, -> list gives {"result": [{"format_id": ...}]}.
+    wrapped = [("adcp.extraction.top-level-data", "get_products/sample")]
+    wrapped += [("adcp.extraction.top-level-data", f"list_creative_formats/{name}") for name in always]
+    assert found(done, "failed") == set(wrapped)
+    for rule, subject in wrapped:
+        assert finding(done, rule, subject)["pointer"] == "/result/structuredContent/result"
+        assert str(finding(done, rule, subject)["fix"]).startswith("the Python MCP SDK wraps")
     assert found(done, "advisory") == {
-        ("adcp.extraction.structured-present", "get_media_buys/sample"),
+        # No annotation, no structuredContent: the answer is the JSON in the text, which is legal.
+        *(("adcp.extraction.structured-present", f"get_media_buys/{name}") for name in always),
+        # isError: true and Pydantic's prose, "Error executing tool get_products: 1 validation error for ...".
         ("adcp.errors.structured", "get_products/wrong-type"),
     }
     assert not found(done, "blocked")

@@ -8,7 +8,6 @@ from adcp.decisioning import AdcpError
 from adcp.server import ADCPHandler, create_mcp_server
 from adcp.server.helpers import adcp_error
 from adcp.server.responses import capabilities_response
-
 from listening import serve
 
 PRODUCT = {
@@ -49,7 +48,9 @@ class Seller(ADCPHandler):
 
     async def get_media_buys(self, params: Any, context: Any = None) -> dict[str, Any]:
         if params.get("media_buy_ids"):
-            raise AdcpError("MEDIA_BUY_NOT_FOUND", message="No media buy has this id.", field="media_buy_ids[0]")
+            raise AdcpError(
+                "MEDIA_BUY_NOT_FOUND", message="No media buy has this id.", field="media_buy_ids[0]"
+            )
         raise RuntimeError("the database of /srv/seller is away")
 
     async def get_media_buy_delivery(self, params: Any, context: Any = None) -> dict[str, Any]:

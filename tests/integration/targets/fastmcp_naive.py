@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 from fastmcp import FastMCP
-
 from listening import serve
 
 server = FastMCP("first-agent")
-PRODUCTS = {"products": [{"product_id": "homepage", "name": "Homepage banner", "delivery_type": "guaranteed"}]}
+PRODUCTS = {
+    "products": [{"product_id": "homepage", "name": "Homepage banner", "delivery_type": "guaranteed"}]
+}
 
 
 @server.tool

@@ -12,11 +12,10 @@ import json
 import sys
 from typing import Any
 
+from listening import serve
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 from starlette.responses import JSONResponse
-
-from listening import serve
 
 server = MCPServer("official-sdk-seller", version="1.4.0")
 
@@ -84,9 +83,7 @@ def get_products(
 
 
 @server.tool()
-def get_media_buy_delivery(
-    media_buy_ids: list[str] | None = None, context: Context = None
-) -> CallToolResult:
+def get_media_buy_delivery(media_buy_ids: list[str] | None = None, context: Context = None) -> CallToolResult:
     """Report what was delivered."""
     if media_buy_ids:
         return failure(context, "MEDIA_BUY_NOT_FOUND", "No media buy has this id.", "media_buy_ids[0]")

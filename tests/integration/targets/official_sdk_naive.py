@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
-
 from listening import serve
+from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("first-agent")
 
