@@ -10,7 +10,7 @@ from . import jsontext
 from .extraction import Extraction, Reason
 from .jsontext import truthy
 from .tasks import Task
-from .wrappers import has_root
+from .wrappers import has_root, is_interim
 
 
 class Class(StrEnum):
@@ -22,7 +22,6 @@ class Class(StrEnum):
     UNSUPPORTED = "unsupported"  # the test controller does not implement the scenario
 
 
-_INTERIM = {"submitted", "working", "input-required", "auth-required"}
 # With one of these a non-empty errors[] reports problems of a task that did not fail.
 _NOT_FAILED = {"submitted", "working", "input-required", "completed", "rejected", "canceled"}
 _UNKNOWN_SCENARIO = "UNKNOWN_SCENARIO"
@@ -51,9 +50,9 @@ def classify(
     payload = extraction.data
     if is_unflagged_failure(task, payload):
         return Class.ERROR
-    status = payload.get("status")
-    is_interim = isinstance(status, str) and status in _INTERIM and not _reports_on_a_task(task, payload)
-    return Class.INTERIM if is_interim else Class.SUCCESS
+    if is_interim(payload.get("status")) and not _reports_on_a_task(task, payload):
+        return Class.INTERIM
+    return Class.SUCCESS
 
 
 def is_unflagged_failure(task: Task, payload: Mapping[str, Any]) -> bool:

@@ -169,11 +169,6 @@ class Answer(Subject):
         return self._payload[1]
 
     @property
-    def has_root(self) -> bool:
-        """Whether one of the task's own fields stands at the root of the payload."""
-        return any(name in self.payload for name in self.task.root)
-
-    @property
     def adcp_error(self) -> Any:
         """What stands under adcp_error, wherever a client might look for it; None where there is none."""
         found = self.failure.candidate

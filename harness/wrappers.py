@@ -32,6 +32,11 @@ class Wrapper:
     holds_data: bool = False  # the task's own fields were found in it
 
 
+def is_interim(status: Any) -> bool:
+    """Whether a status says that the task is not at its end."""
+    return isinstance(status, str) and status in _INTERIM
+
+
 def has_root(task: Task, payload: Mapping[str, Any]) -> bool:
     """Whether one of the task's own fields stands at the root, be it only to say what became of the request.
 
@@ -116,7 +121,7 @@ def hidden_error(task: Task, payload: Mapping[str, Any]) -> tuple[tuple[str, ...
     `isError` that was meant for the tool result; at the root or inside a wrapper.
     """
     status = payload.get("status")
-    if has_root(task, payload) or _is_interim(status) or status in ("rejected", "canceled"):
+    if has_root(task, payload) or is_interim(status) or status in ("rejected", "canceled"):
         return None
     for path, place in _places(task, payload):
         read = () if path else ("adcp_error", "errors")
@@ -189,10 +194,6 @@ def _says_failed(task: Task, place: Mapping[str, Any]) -> str | None:
     return next((name for name, bad in _BAD_FLAGS.items() if place.get(name) is bad), None)
 
 
-def _is_interim(status: Any) -> bool:
-    return isinstance(status, str) and status in _INTERIM
-
-
 def _inside(task: Task, value: Mapping[str, Any], path: tuple[str, ...], depth: int) -> Iterator[Wrapper]:
     for name in value if path else unexpected_members(task, value):
         inner = value[name]
@@ -201,7 +202,7 @@ def _inside(task: Task, value: Mapping[str, Any], path: tuple[str, ...], depth: 
             parsed = jsontext.parse(inner)
             inner, text = parsed.value, parsed.ok
         if isinstance(inner, Mapping):
-            holds = has_root(task, inner) or ("task_id" in inner and _is_interim(inner.get("status")))
+            holds = has_root(task, inner) or ("task_id" in inner and is_interim(inner.get("status")))
             yield Wrapper((*path, name), inner, text, holds)
             if depth > 1 and not holds:
                 yield from _inside(task, inner, (*path, name), depth - 1)

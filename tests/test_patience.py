@@ -209,9 +209,9 @@ def test_the_server_is_left_alone_by_every_lane(kind: str) -> None:
         transcript = survey(seller.url)
     plea = seller.of("get_adcp_capabilities")[0]
     later = [call.at - plea.at for call in seller.calls if call.at > plea.at]
-    # Three more requests may be on their way when the answer comes; after that there is quiet.
-    assert len([at for at in later if at < 0.9]) <= 3
-    assert len(later) >= 5
+    # Some requests may be on their way when the answer comes; after that there is quiet, and then they all come.
+    assert [at for at in later if 0.5 < at < 0.95] == []
+    assert len([at for at in later if at >= 0.95]) >= 2
     assert transcript.retries == 1
     tries = [e for e in transcript.exchanges if e.subject == seller_subject(transcript, plea)]
     assert [(e.attempt, e.retried) for e in tries] == [(1, True), (2, False)]
