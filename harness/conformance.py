@@ -23,7 +23,7 @@ from .items import RuleItem, Suites, judge_item, status
 from .plan import Plan, PlanRequest, describe
 from .progress import Progress
 from .redact import Redactor
-from .rules import Level, Profile, Rule, load
+from .rules import Judged, Level, Profile, Rule, load
 from .selection import SUITES, Selection
 from .settings import Settings
 from .subjects import Answer, Entry
@@ -354,26 +354,23 @@ class Conformance:
         gaps = []
         if Profile.CORE in self.settings.profiles and self.evidence is not None:
             survey = self.evidence.transcript.survey
-            answers = [answer for answer in self.evidence.answers if isinstance(answer, Answer)]
             if survey.stopped:
                 gaps.append(f"the survey ended early: {survey.stopped}")
             gaps += [f"{item.item} was not called: {item.why}" for item in survey.not_called if item.blocked]
             if survey.unusable is not None:
                 return [survey.unusable.message]
-            gaps += survey.problems or _missing(answers)
+            gaps += survey.problems or _missing(self.evidence)
         if Profile.CLIENT in self.settings.profiles:
             gaps += vector_subjects.missing(self._vectors)
         return gaps
 
 
-def _missing(answers: list[Answer]) -> list[str]:
-    """Return which of the two kinds of answer was never seen."""
-    kinds = {answer.kind for answer in answers}
+def _missing(evidence: Evidence) -> list[str]:
+    """Return which of the two kinds of answer was never seen, and why."""
+    seen = {answer.kind for answer in evidence.answers if isinstance(answer, Answer)}
     missing = []
-    if Class.SUCCESS not in kinds:
-        missing.append("no AdCP task succeeded; give a request that does with `calls:` in adcp.yaml")
-    if Class.ERROR not in kinds:
-        missing.append(
-            "no AdCP task gave an error: none could be provoked; give a request that is refused with `calls:` in adcp.yaml"
-        )
+    if Class.SUCCESS not in seen:
+        missing.append(f"no AdCP task succeeded: {evidence.none_of(Judged.SUCCESS).why}")
+    if Class.ERROR not in seen:
+        missing.append(f"no AdCP task gave an error: {evidence.none_of(Judged.ERROR).why}")
     return missing

@@ -152,8 +152,13 @@ class Evidence:
             if exchange.kind not in (Kind.CALL, Kind.POLL) or call is None or task is None:
                 continue
             reading = self._readings[exchange.index]
-            plea = asked_delay(exchange, reading.response) is not None
-            why = "the server asked for patience to the end (RATE_LIMITED)" if plea else no_answer(exchange)
+            delay = asked_delay(exchange, reading.response)
+            plea = delay is not None
+            why = (
+                f"RATE_LIMITED to the end: the server asked for another {delay:g} s"
+                if plea
+                else no_answer(exchange)
+            )
             if not why and not (reading.response and _has_answer(reading.response)):
                 why = why_no_response(exchange)
             if not why and exchange.response is not None and exchange.response.status >= 500:
@@ -193,6 +198,28 @@ class Evidence:
                 document=reading.document,
                 client_limit=self.transcript.survey.limits.client_limit,
             )
+
+    def none_of(self, kind: Judged) -> Gap:
+        """Say why no answer is a success, or an error."""
+        dead = [entry for entry in self.answers if isinstance(entry, Gap) and entry.blocked]
+        purpose = Purpose.BAD if kind is Judged.ERROR else Purpose.GOOD
+        if not self.answers:
+            why, exchange = "no AdCP task was called", None
+        elif dead:
+            why, exchange = dead[0].why, dead[0].exchange
+        elif not any(call.purpose in (purpose, Purpose.CONFIGURED) for call in self._calls.values()):
+            why, exchange = f"no {purpose} request could be made; give one with `calls:` in adcp.yaml", None
+        elif kind is Judged.ERROR:
+            why, exchange = (
+                "every bad request was accepted; give one that is refused with `calls:` in adcp.yaml",
+                None,
+            )
+        else:
+            why, exchange = (
+                "every good request was refused; give one that succeeds with `calls:` in adcp.yaml",
+                None,
+            )
+        return Gap("-", why, blocked=True, exchange=exchange)
 
     def _of_class(self, kind: Class) -> Iterator[Entry]:
         for entry in self.answers:
@@ -305,16 +332,6 @@ def _settled(kind: Judged, entries: tuple[Entry, ...], evidence: Evidence) -> tu
         reasons = list(dict.fromkeys(entry.why for entry in entries if isinstance(entry, Gap)))
         return (Gap("-", "; ".join(reasons[:3]), blocked=True, exchange=entries[0].exchange),)
     if kind in (Judged.SUCCESS, Judged.ERROR):
-        return (_none_of(kind, evidence),)
+        return (evidence.none_of(kind),)
     optional = kind in _OPTIONAL or (kind is Judged.HANDSHAKE and evidence.server.era is Era.STATELESS)
     return (Gap("-", _NOTHING[kind], blocked=not optional),)
-
-
-def _none_of(kind: Judged, evidence: Evidence) -> Gap:
-    dead = [entry for entry in evidence.answers if isinstance(entry, Gap) and entry.blocked]
-    if not evidence.answers:
-        return Gap("-", "no AdCP task was called", blocked=True)
-    if dead:
-        return Gap("-", dead[0].why, blocked=True, exchange=dead[0].exchange)
-    why = "every good request was refused" if kind is Judged.SUCCESS else "every bad request was accepted"
-    return Gap("-", why, blocked=True)

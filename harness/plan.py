@@ -266,7 +266,8 @@ class _Planner:
             if not draft.bad:
                 take = next(take for take in draft.call.takes if take.tool not in sources)
                 value = take.value.rpartition("/")[2]
-                why = f"needs {value} from an answer of {take.tool}, which is not called; {_CONFIGURE}"
+                state = "not called" if take.tool in self._listed else "not listed"
+                why = f"needs {value} from an answer of {take.tool}, which is {state}; {_CONFIGURE}"
                 self._leave_out(draft.call.subject, why)
         # Where the sample cannot be made, only what nobody has is asked for.
         made = {draft.call.tool for draft in reached if draft.call.name == SAMPLE}

@@ -31,6 +31,12 @@ _LARGE = 1 << 512  # integers beyond are described: their digits may be without 
 _REDACTED = re.compile(r"\[redacted\]|%5Bredacted%5D", re.IGNORECASE)
 _WRITTEN_BY_CURL = frozenset({"connection", "content-length", "host", "transfer-encoding"})
 _ADDED_BY_CURL = ("Accept", "Content-Type", "User-Agent")
+_SESSION = "mcp-session-id"
+_IN_SESSION = "[redacted]"  # becomes $SESSION
+_INITIALIZE = (
+    b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", '
+    b'"capabilities": {}, "clientInfo": {"name": "curl", "version": "0"}}}'
+)
 _BODY_SHOWN = 2048  # characters of a request body in a curl line
 
 
@@ -82,8 +88,11 @@ def curl(request: Request) -> str:
     """Return a command that sends the request again from a shell.
 
     Where the record says `[redacted]` stands a shell variable (`$TOKEN`, `$CREDENTIALS`, or the header's name
-    in capitals) for the reader to set. A long body is cut, which a comment says.
+    in capitals) for the reader to set. A request in an MCP session opens one of its own first: the run has ended
+    the one that it used. A long body is cut, which a comment says.
     """
+    if any(name.lower() == _SESSION and value != _IN_SESSION for name, value in request.headers):
+        return f"SESSION=$({_opening(request)}); {curl(_in_new_session(request))}"
     words = ["curl", "-sS", "-i", "-X", _shell(request.method)]
     if any(mark in request.url for mark in "[]{}"):
         words.append("--globoff")
@@ -98,6 +107,26 @@ def curl(request: Request) -> str:
         if name.lower() not in names and (name != "Content-Type" or request.body):
             words += ["-H", _shell(f"{name}:")]
     return " ".join(words) + _data(request.body)
+
+
+def _opening(request: Request) -> str:
+    """Return a command that opens a session as the request's client would, and prints its id."""
+    ours = ("content-type", "accept", _SESSION, "mcp-protocol-version", *_WRITTEN_BY_CURL)
+    credentials = tuple((name, value) for name, value in request.headers if name.lower() not in ours)
+    headers = (
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+        *credentials,
+    )
+    opening = curl(Request("POST", request.url, headers, _INITIALIZE))
+    return f"{opening} | awk 'tolower($1) == \"{_SESSION}:\" {{print $2}}' | tr -d '\\r'"
+
+
+def _in_new_session(request: Request) -> Request:
+    headers = tuple(
+        (name, _IN_SESSION if name.lower() == _SESSION else value) for name, value in request.headers
+    )
+    return Request(request.method, request.url, headers, request.body)
 
 
 def _tokens(value: Any, limit: int, depth: int) -> Iterator[str]:
@@ -163,6 +192,8 @@ def _json_escaped(text: str) -> str:
 def _variable(name: str, value: str) -> str:
     if name.lower() in ("authorization", "proxy-authorization"):
         return "CREDENTIALS" if value.lower().startswith("basic") else "TOKEN"
+    if name.lower() == _SESSION:
+        return "SESSION"
     return re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 

@@ -21,7 +21,7 @@ _NAMED = 10  # look-alikes, and places that redirects led to, that are told one 
 
 def observe(evidence: Evidence) -> Iterator[Observation]:
     """Yield the observations on a transcript: the same for the same bytes."""
-    if not evidence.transcript.exchanges:
+    if not evidence.transcript.exchanges or evidence.transcript.survey.unusable is not None:
         return
     yield _release(evidence)
     yield from _eras(evidence)
@@ -36,7 +36,8 @@ def _release(evidence: Evidence) -> Observation:
     answers = (entry for entry in evidence.answers if isinstance(entry, Answer))
     told = next((item for item in answers if item.task.name == "get_adcp_capabilities"), None)
     if release is None:
-        note = "the server does not say which AdCP release it serves; it is judged as 3.0"
+        why = "does not say" if told else "was not asked (get_adcp_capabilities gave no answer)"
+        note = f"the server {why} which AdCP release it serves; it is judged as 3.0, and --adcp-spec pins another"
         return Observation("release-unknown", note, told.exchange.index if told else None)
     if source.startswith("--"):
         return Observation("release", f"judged against AdCP {release}, as {source} says")
@@ -68,8 +69,8 @@ def _look_alikes(evidence: Evidence) -> Iterator[Observation]:
 def _against_purpose(evidence: Evidence) -> Iterator[Observation]:
     """Yield the answers that leave rules without a subject: no success to judge, or no error."""
     for entry in evidence.answers:
-        if not isinstance(entry, Answer):
-            continue
+        if not isinstance(entry, Answer) or entry.label != entry.call.subject:
+            continue  # a plea for patience is no verdict on the request
         purpose, kind, index = entry.call.purpose, entry.kind, entry.exchange.index
         if purpose is Purpose.BAD and kind is not Class.ERROR:
             note = f"{safe(entry.label)} is a bad request and was accepted ({safe(entry.call.violates)})"

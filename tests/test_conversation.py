@@ -32,21 +32,22 @@ def event(message: Any) -> bytes:
 # -- requests of the server's -----------------------------------------------------------------------------------
 
 
-def asking(requests: list[dict[str, Any]], tool: str = "get_products") -> Any:
-    """Return a hook: calls of a tool are answered on a stream on which the server first waits for answers."""
+def asking(requests: list[dict[str, Any]], answers: int | None = None) -> Any:
+    """Return a hook: one call is answered on a stream on which the server asks first, and waits for answers."""
     answered = threading.Semaphore(0)
 
     def hook(call: Call) -> Any:
         if call.name == "response":
             answered.release()
-        if call.tool != tool or call.times > 1:
+        if call.tool != "get_products" or call.times > 1:
             return None
 
         def stream(peer: Peer) -> None:
             peer.head("Content-Type: text/event-stream", "Transfer-Encoding: chunked")
             peer.chunk(b"".join(event(request) for request in requests))
-            for _ in requests:
-                answered.acquire(timeout=1)
+            for _ in range(len(requests) if answers is None else answers):
+                answered.acquire(timeout=5)
+            peer.pause(0 if answers is None else 0.2)
             peer.chunk(event({"jsonrpc": "2.0", "id": call.message["id"], "result": answer(call)}))
             peer.send(b"0\r\n\r\n")
 
@@ -81,7 +82,7 @@ def test_a_ping_is_answered_and_other_requests_are_refused() -> None:
 
 
 def test_answers_follow_each_other_however_many_are_asked_at_once() -> None:
-    with scripted(asking([request("ping", number) for number in range(30)])) as seller:
+    with scripted(asking([request("ping", number) for number in range(30)], 20)) as seller:
         transcript = survey(seller.url, limits=replace(FAST, request_timeout=6))
     assert len(seller.of("response")) == 20  # no more in one survey
     assert {call.message["id"] for call in seller.of("response")} == set(range(20))
@@ -96,7 +97,7 @@ DEEP = json.loads("[" * 800 + "]" * 800)
     "number", [None, True, 1.5, {}, [], DEEP, "x" * 1025], ids=lambda value: repr(value)[:9]
 )
 def test_what_has_no_usable_id_is_not_answered(number: Any) -> None:
-    with scripted(asking([request("ping", number)])) as seller:
+    with scripted(asking([request("ping", number)], 0)) as seller:
         transcript = survey(seller.url)
     assert seller.of("response") == []
     assert of_kind(transcript, Kind.REPLY) == []
@@ -105,7 +106,7 @@ def test_what_has_no_usable_id_is_not_answered(number: Any) -> None:
 
 def test_a_notification_of_the_server_needs_no_answer() -> None:
     notice = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
-    with scripted(asking([notice])) as seller:
+    with scripted(asking([notice], 0)) as seller:
         survey(seller.url)
     assert seller.of("response") == []
 
@@ -114,7 +115,7 @@ def test_an_answer_is_still_sent_when_all_else_is_done() -> None:
     def hook(call: Call) -> Any:
         if call.name.startswith("adcp_no_such_tool"):
             failed = {"jsonrpc": "2.0", "id": call.message["id"], "error": {"code": -32602, "message": "no"}}
-            return Reply(events=[failed, request("ping")], pause=0.5)
+            return Reply(events=[request("ping"), failed], pause=0.5)
         return Reply(status=202, pause=0.3) if call.name == "response" else None
 
     with scripted(hook) as seller:
@@ -255,7 +256,7 @@ def test_cookies_go_back_to_their_origin_and_into_no_file(tmp_path: Path) -> Non
     transcript.save(tmp_path / "t.jsonl")
     written = (tmp_path / "t.jsonl").read_bytes()
     assert secret.encode() not in written
-    assert b"lb=[redacted]" in written
+    assert b'["Cookie","[redacted]"]' in written
 
 
 @pytest.mark.parametrize("status", [307, 308])
@@ -347,13 +348,13 @@ def test_no_more_requests_at_once_than_there_are_lanes(concurrency: int) -> None
 def test_lanes_save_time() -> None:
     _, alone = surveyed(slow, concurrency=1)
     seller, together = surveyed(slow, concurrency=5)
-    assert together < alone / 2, seller.names
+    assert together < alone * 0.7, seller.names
 
 
 def test_the_rate_is_kept_by_all_lanes_together() -> None:
     seller, _ = surveyed(lambda _: None, rate=25, concurrency=5)
     came = sorted(call.at for call in seller.calls)
-    gaps = [later - earlier for earlier, later in itertools.pairwise(came)]
-    # What is between two requests on the way varies by some milliseconds; their number in a time does not.
-    assert min(gaps) > 0.015
-    assert came[-1] - came[0] >= (len(came) - 1) / 25 - 0.02
+    # What is between two requests varies on the way; how many there are in a time does not.
+    for count in (5, len(came) - 1):
+        spans = [later - earlier for earlier, later in zip(came, came[count:], strict=False)]
+        assert min(spans) >= count / 25 - 0.1

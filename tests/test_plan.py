@@ -149,7 +149,7 @@ def test_without_an_earlier_answer_only_the_unknown_id_is_asked_for() -> None:
         "get_media_buy_artifacts/unknown-id",
         "si_get_offering/unknown-id",
     ]
-    assert "get_media_buys, which is not called" in why(made, "get_media_buy_artifacts/sample")
+    assert "get_media_buys, which is not listed" in why(made, "get_media_buy_artifacts/sample")
     assert "offering_id, which only the seller can name" in why(made, "si_get_offering/sample")
 
 

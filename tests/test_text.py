@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytest_adcp.harness.seller import SellerOptions, running
 from pytest_adcp.harness.text import curl, one_line, plural, quote, safe
 from pytest_adcp.harness.transcript import Request
 
@@ -265,11 +266,11 @@ def test_curl_does_not_show_a_body_that_no_command_line_can_hold(body: bytes, wo
 @pytest.mark.skipif(shutil.which("bash") is None, reason="control characters need $'...' of bash or zsh")
 def test_curl_sends_control_characters_but_does_not_show_them(words) -> None:
     body = '{"a": "it\'s \\\\ \x1b[2J\u202e\u2028\n"}'
-    line = curl(request(body.encode(), JSON_TYPE, *ALL, ("Mcp-Session-Id", "s\x07\x9b")))
+    line = curl(request(body.encode(), JSON_TYPE, *ALL, ("X-Odd", "s\x07\x9b")))
     assert not any(is_dangerous(ord(character)) for character in line)
     sent = words(line, shell="bash")
     assert sent[-1] == body
-    assert "Mcp-Session-Id: s\x07\x9b" in sent
+    assert "X-Odd: s\x07\x9b" in sent
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="control characters need $'...' of bash or zsh")
@@ -281,3 +282,28 @@ def test_a_shell_gives_back_any_text(text: str) -> None:
     done = subprocess.run(["bash", "-c", printed], env={"LC_ALL": "C.UTF-8"}, capture_output=True, timeout=20)
     assert done.stdout.decode() == text
     assert not any(is_dangerous(ord(character)) for character in line)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="runs curl")
+def test_a_request_in_a_session_opens_its_own() -> None:
+    with running(SellerOptions(bearer="open-sesame")) as url:
+        headers = (
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2025-11-25"),
+            ("Mcp-Session-Id", "ended-long-ago"),
+            ("Authorization", "Bearer [redacted]"),
+        )
+        body = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "get_products", "arguments": {}}}'
+        line = curl(Request("POST", url, headers, body))
+        assert "ended-long-ago" not in line
+        done = subprocess.run(
+            ["sh", "-c", line],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+            env={**os.environ, "TOKEN": "open-sesame"},
+        )
+    assert "HTTP/1.1 200" in done.stdout
+    assert '"id": 7' in done.stdout or '"id":7' in done.stdout

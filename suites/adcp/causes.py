@@ -9,6 +9,7 @@ from typing import Any
 from pytest_adcp.harness.extraction import Reason
 from pytest_adcp.harness.jsontext import Cause, resolve
 from pytest_adcp.harness.subjects import Answer
+from pytest_adcp.harness.tasks import ENVELOPE, catalogue
 from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.wrappers import (
     data_fields,
@@ -158,6 +159,15 @@ def why_not_at_the_root(success: Answer, payload: Mapping[str, Any]) -> Why:
             f"call it `{right}`: serialise by the names of the AdCP schema, not by those of your own classes"
         )
         return Why(because, came, success.in_payload(name), fix)
+    if other := _other_task(success, payload):
+        name, owner = other
+        because = f"`{name}` is the data of {owner}, and none of the fields of {task.name} is there"
+        return Why(
+            because,
+            came,
+            success.in_payload(name),
+            f"return the answer of {task.name}, with its fields {_target(success)}",
+        )
     found = find_data(task, payload)
     hidden = None if found is not None and found.holds_data else hidden_error(task, payload)
     if hidden is not None:
@@ -187,6 +197,16 @@ def why_not_at_the_root(success: Answer, payload: Mapping[str, Any]) -> Why:
         else f"return the AdCP response itself, with its fields {_target(success)}"
     )
     return Why(because, came, success.in_payload(), fix)
+
+
+def _other_task(success: Answer, payload: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return a member that is another task's own field, and that task: a handler that answers for the wrong one."""
+    for name, value in payload.items():
+        if isinstance(value, list) and name not in success.task.containers | ENVELOPE | {"result"}:
+            owners = [other.name for other in catalogue().values() if name in other.root]
+            if owners:
+                return name, owners[0]
+    return None
 
 
 def _target(success: Answer) -> str:

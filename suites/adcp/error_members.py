@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from pytest_adcp.harness.error_codes import ERROR_CODES, Recovery
+from pytest_adcp.harness.error_codes import ERROR_CODES, ErrorCode, Recovery
 from pytest_adcp.harness.extraction import MAX_CODE_LENGTH, MAX_ERROR_LENGTH
 from pytest_adcp.harness.jsontext import stringify_length
 from pytest_adcp.harness.release import numbers
@@ -141,7 +141,7 @@ def recovery_is_sent(error: Answer) -> None:
     """
     for at, found in error.error_objects():
         if "recovery" not in found:
-            code = ERROR_CODES.get(str(found.get("code")))
+            code = _standard(found.get("code"))
             raise Broken(
                 "recovery",
                 "no such member",
@@ -159,7 +159,7 @@ def recovery_fits_the_code(error: Answer) -> None:
     Send the class that the error-code enum gives, or another code.
     """
     for at, found in error.error_objects():
-        code = ERROR_CODES.get(str(found.get("code")))
+        code = _standard(found.get("code"))
         value = found.get("recovery")
         if code is not None and isinstance(value, str) and value in set(Recovery) and value != code.recovery:
             raise Broken(
@@ -235,7 +235,7 @@ def error_object_is_small_enough(error: Answer) -> None:
 
 @rule("adcp.errors.details-size", level=Level.SHOULD, source=_ERROR)
 def details_are_short(error: Answer) -> None:
-    """Details stays under 500 bytes.
+    """Details stays under 500 characters.
 
     Keep rejected_value and accepted_values; leave out what a buyer cannot use.
     """
@@ -243,7 +243,7 @@ def details_are_short(error: Answer) -> None:
         details = found.get("details")
         if isinstance(details, Mapping) and (size := stringify_length(details)) >= MAX_DETAILS:
             raise Broken(
-                f"less than {MAX_DETAILS} bytes",
+                f"less than {MAX_DETAILS} characters",
                 f"{size} characters",
                 at=f"{at}/details",
                 because="details is long; buyers' agents carry it through their context",
@@ -315,6 +315,10 @@ def field_names_the_first_issue(error: Answer) -> None:
                 because="field and issues[0].pointer name different places; a form would mark the wrong input",
             )
     _nothing_without(error)
+
+
+def _standard(code: Any) -> ErrorCode | None:
+    return ERROR_CODES.get(code) if isinstance(code, str) else None
 
 
 def _nothing_without(error: Answer) -> None:

@@ -310,7 +310,7 @@ def error_is_in_the_text_too(error: Answer) -> None:
             'a text item with {"adcp_error": ...}',
             quote(error.texts[0].text) if error.texts else "no text item",
             at=error.at("content"),
-            because="the error stands in structuredContent only; a client that reads text cannot tell its code",
+            because="the error stands in structuredContent only; a client that reads text finds no error object in it",
         )
 
 
@@ -381,7 +381,7 @@ def configured_call_fails_with_the_code(expectation: Expectation) -> None:
         raise NotApplicable("no error code is expected, or no error came")
     codes = dict(codes_of(expectation.answer))
     if not set(codes.values()) & set(wanted):
-        known = ", ".join(quote(code, 70) for code in codes.values()) or "no code"
+        known = ", ".join(quote(code, 70) for code in dict.fromkeys(codes.values())) or "no code"
         raise Broken(
             f"one of {', '.join(wanted)}",
             known,

@@ -120,7 +120,9 @@ def _standard_code(rpc: Any) -> str | None:
     inner = [data, *(data.get(name) for name in ("error", "errors"))] if isinstance(data, Mapping) else [data]
     codes = [code_of(each[0] if isinstance(each, list) and each else each) for each in inner]
     # INVALID_REQUEST is also what JSON-RPC calls its own -32600.
-    codes += [word for word in _WORD.findall(str(rpc.get("message"))[:_MESSAGE]) if word != "INVALID_REQUEST"]
+    message = rpc.get("message")
+    words = _WORD.findall(message[:_MESSAGE]) if isinstance(message, str) else []
+    codes += [word for word in words if word != "INVALID_REQUEST"]
     return next((code for code in codes if isinstance(code, str) and code in ERROR_CODES), None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_adcp.harness.rules import Broken, Level, rule
@@ -19,30 +19,35 @@ def no_prototype_keys(answer: Answer) -> None:
 
     Rename the member. Extraction keeps it, but a JavaScript client that merges objects hands it to the prototype.
     """
-    for path, name in _members(answer.payload):
+    for link, name in _members(answer.payload):
         if name in _PROTOTYPE_KEYS:
             raise Broken(
                 "no such member name",
                 quote(name),
-                at=answer.in_payload(*path, name),
+                at=answer.in_payload(*_path(link), name),
                 because=f"a member is called `{name}`; JavaScript clients that merge objects are attacked this way",
             )
 
 
-def _members(value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield every member name in a value and the path to its object; iterative, since an answer may be deep."""
-    stack: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+_Link = tuple[Any, str | int] | None  # the link of the parent, and the name or index in it
+
+
+def _members(value: Mapping[str, Any]) -> Iterator[tuple[_Link, str]]:
+    """Yield every member name in a value and the link of its object; iterative, since an answer may be deep."""
+    stack: list[tuple[_Link, Any]] = [(None, value)]
     while stack:
-        path, item = stack.pop()
+        link, item = stack.pop()
         if isinstance(item, Mapping):
             for name in item:
-                yield path, name
-            stack.extend(
-                ((*path, name), inner) for name, inner in item.items() if isinstance(inner, Mapping | list)
-            )
-        elif isinstance(item, list):
-            stack.extend(
-                ((*path, index), inner)
-                for index, inner in enumerate(item)
-                if isinstance(inner, Mapping | list)
-            )
+                yield link, name
+        members: Iterable[tuple[str | int, Any]]
+        members = item.items() if isinstance(item, Mapping) else enumerate(item)
+        stack.extend(((link, key), inner) for key, inner in members if isinstance(inner, Mapping | list))
+
+
+def _path(link: _Link) -> list[str | int]:
+    path: list[str | int] = []
+    while link is not None:
+        link, key = link
+        path.append(key)
+    return path[::-1]
