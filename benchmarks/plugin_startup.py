@@ -1,4 +1,4 @@
-"""What the plugin costs a project that does not use it: pytest on an empty folder, with it and with `-p no:adcp`.
+"""What the plugin costs a project that does not use it: pytest on one empty test, with it and with `-p no:adcp`.
 
     python benchmarks/plugin_startup.py [--rounds 20]
 

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
-
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import extend
+from typing import TYPE_CHECKING, Any
 
 from .options import OPTIONS
 from .text import quote, safe
 from .yamlfile import Place, YamlError, read
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 
@@ -49,15 +50,6 @@ _TYPES = {
     dict: "a mapping",
 }
 _NO_ECHO = ("auth", "server_url", "proxy")  # below these a value may be a secret
-
-
-def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
-    # As JSON Schema means it: in Python "$" would also match before a last line break.
-    if isinstance(value, str) and not re.search(pattern.replace("$", r"\Z"), value):
-        yield ValidationError(f"does not match {pattern}")
-
-
-_Validator = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
 
 
 class ConfigError(ValueError):
@@ -98,13 +90,27 @@ def load(path: Path) -> Config:
     schema = json.loads(SCHEMA_FILE.read_bytes())
     complaints = [
         (_line(document.lines, place), rank, place, reason)
-        for error in _Validator(schema).iter_errors(values)
+        for error in _validator(schema).iter_errors(values)
         for rank, place, reason in _complaints(error)
     ]
     if complaints:
         line, _, place, reason = min(complaints, key=lambda complaint: complaint[:2])
         raise ConfigError(f"{_where(path, line, place)}: {reason}")
     return Config(path, values, document.lines)
+
+
+def _validator(schema: Mapping[str, Any]) -> Validator:
+    # Imported here, since it takes longer than all else that a run without adcp.yaml needs.
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def match(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
+        # As JSON Schema means it: in Python "$" would also match before a last line break.
+        if isinstance(value, str) and not re.search(pattern.replace("$", r"\Z"), value):
+            yield ValidationError(f"does not match {pattern}")
+
+    validator: Validator = extend(Draft202012Validator, {"pattern": match})(schema)  # type: ignore[no-untyped-call]
+    return validator
 
 
 def _complaints(error: ValidationError) -> Iterator[tuple[int, Place, str]]:

@@ -228,7 +228,7 @@ class Conformance:
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the packaged suites as rules x subjects."""
-        if path != SUITES:
+        if path.resolve() != SUITES:
             return None
         return Suites.from_parent(parent, path=path, run=self)
 

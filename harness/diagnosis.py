@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from .conversation import Conversation, Said
 from .reading import no_answer, read
-from .session import Outgoing, Session
+from .session import Outgoing, Session, speaks
 from .sse import Event, decode
 from .target import Target
 from .text import quote, safe
@@ -48,7 +48,7 @@ async def look_around(talk: Conversation, lane: Lane, target: Target, refused: E
     for position, url in enumerate(_neighbours(target.url), start=1):
         found = await talk.look(lane, (8, position), "POST", url, message, lambda event: bool(event.data))
         result = read(found).result
-        if result is not None and "protocolVersion" in result:
+        if result is not None and speaks(result.get("protocolVersion")) is not None:
             return Surroundings(working=display_url(url))
     listening = Outgoing((("Accept", "text/event-stream"),), b"")
     found = await talk.look(lane, (8, 0), "GET", target.url, listening, _is_endpoint)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from .jsonvalues import EXACT_INTEGER, equal
 
-MOST_LEVELS = 1_000_000  # a bound on the time and memory that a text of brackets alone can cost
+MOST_LEVELS = 250_000  # a bound on the time and memory that a text of brackets alone can cost
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"-?[A-Za-z_$][\w$]*")
 _NUMBER_REST = re.compile(r"[0-9.eE+-]")

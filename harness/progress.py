@@ -19,10 +19,10 @@ class Progress:
         self._traced = trace
         self._written = False
 
-    def show(self, done: int, total: int, subject: str) -> None:
+    def show(self, done: int, most: int, subject: str) -> None:
         """Say how far the calls are."""
         if self._reporter is not None and self._watched and not self._traced:
-            self._reporter.rewrite(f"adcp: {done} of {total} calls, {safe(subject, 60)}", erase=True)
+            self._reporter.rewrite(f"adcp: {done} of at most {most} calls, {safe(subject, 60)}", erase=True)
             self._written = True
 
     def trace(self, exchange: Exchange) -> None:

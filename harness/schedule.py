@@ -62,6 +62,11 @@ class Schedule:
         self._closed = True
         self._wake()
 
+    @property
+    def most(self) -> int:
+        """How many calls there may be in all; falls as chains of bad requests come to their ends."""
+        return len(self.made) + len(self._waiting)
+
     def unmade(self) -> list[PlannedCall]:
         """Return the calls that are still waiting, but for bad ones whose turn depends on another answer."""
         return [call for call in self._waiting if self._turn(call)]

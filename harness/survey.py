@@ -42,7 +42,7 @@ _CLOSING = 5.0  # seconds for the DELETE, also when the run is interrupted
 # Phases of a transcript, in order.
 _HANDSHAKE, _INITIALIZED, _LIST, _CALLS, _POLLS, _PROBES, _DELETE = 0, 1, 2, 3, 4, 5, 7
 
-Progress = Callable[[int, int, str], None]  # calls done, calls in all, the subject of the last one
+Progress = Callable[[int, int, str], None]  # calls done, how many there may be in all, the last one's subject
 Trace = Callable[[Exchange], None]
 
 
@@ -157,7 +157,7 @@ class Surveyor:
             *(self.plan.not_called if self.plan else ()),
             *(self._schedule.not_called if self._schedule else ()),
             *(
-                NotCalled(call.subject, f"the survey ended before it: {self.recorder.stopped}", blocked=True)
+                NotCalled(call.subject, "the survey ended before it")
                 for call in sorted(unmade, key=lambda call: place[call.subject])
             ),
         )
@@ -286,7 +286,6 @@ class Surveyor:
     async def _call_all(self, calls: tuple[PlannedCall, ...]) -> None:
         self._schedule = Schedule(calls)
         places = {call.subject: index for index, call in enumerate(calls)}
-        total = len(calls)
 
         async def work(lane: Lane, schedule: Schedule) -> None:
             if lane is self._lanes[-1] and not self.recorder.stopped:
@@ -294,7 +293,7 @@ class Surveyor:
             while not self.recorder.stopped and (call := await schedule.next()) is not None:
                 await self._call(lane, call, places[call.subject], schedule)
                 self._done += 1
-                self._progress(self._done, total, call.subject)
+                self._progress(self._done, schedule.most, call.subject)
             if self.recorder.stopped:
                 schedule.close()  # other lanes may be waiting for a call that is not made any more
 

@@ -126,7 +126,8 @@ def conclude(findings: Sequence[Finding], *, gaps: Sequence[str]) -> Judgement:
         gaps: why the run cannot say conformant although nothing failed (survey cut short, no error seen ...).
     """
     blocked = [item for item in findings if item.outcome is Outcome.BLOCKED and item.level is Level.MUST]
-    reasons = (*gaps, *_blocked(blocked))
+    nothing = () if findings or gaps else ("nothing was judged",)
+    reasons = (*gaps, *nothing, *_blocked(blocked))
     if any(finding.outcome is Outcome.FAILED for finding in findings):
         return Judgement(Verdict.NONCONFORMANT, reasons)
     return Judgement(Verdict.INCONCLUSIVE if reasons else Verdict.CONFORMANT, reasons)

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _SECONDS = 90
+_BYTECODE = Path(tempfile.gettempdir()) / f"pytest-adcp-bytecode-{os.getuid()}"
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,11 @@ class Run:
 def run(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Run:
     """Run pytest with arguments; the environment has nothing of the outer pytest's in it."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "ADCP_"))}
+    clean.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile all of pytest again
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments],
         cwd=folder,
-        env={**clean, "COLUMNS": "120", **(env or {})},
+        env={**clean, "COLUMNS": "120", "PYTHONPYCACHEPREFIX": str(_BYTECODE), **(env or {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -108,7 +108,7 @@ class Seller:
     server: Server
     calls: list[Call] = field(default_factory=list)
     most_at_once: int = 0
-    _at_once: int = 0
+    at_once: int = 0  # requests that are not answered yet
     _times: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -135,13 +135,13 @@ class Seller:
             self._times[call.name] += 1
             call = Call(request, message, self._times[call.name], call.at)
             self.calls.append(call)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
             return call
 
     def went(self) -> None:
         with self._lock:
-            self._at_once -= 1
+            self.at_once -= 1
 
 
 @contextmanager

@@ -12,10 +12,13 @@ from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator, ValidationError
 from pytest_adcp.harness.jsontext import ObjectionKind, parse, pointer
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
 
 HERE = Path(__file__).parent
 SCHEMA = HERE / "vectors.schema.json"
@@ -111,6 +114,8 @@ def own() -> list[Vector]:
 
 @cache
 def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # takes longer to import than all else that a run needs
+
     return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
