@@ -15,23 +15,22 @@ import pytest
 from pytest_adcp import suites
 from pytest_adcp.reports import build, model, terminal
 
-from . import options, vector_subjects
-from .classify import Class
+from . import conclusion, options, vector_subjects
 from .demo import DemoError, demo_seller
 from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
-from .plan import Plan, PlanRequest, describe
+from .plan import CAPABILITIES, Plan, PlanRequest, describe
 from .progress import Progress
 from .redact import Redactor
-from .rules import Judged, Level, Profile, Rule, load
+from .rules import Level, Profile, Rule, load
 from .selection import SUITES, Selection
 from .settings import Settings
-from .subjects import Answer, Entry
+from .subjects import Entry, Gap
 from .survey import Order, Surveyor
 from .target import Target
 from .text import safe
 from .tls import ssl_context
-from .transcript import Diagnosis, Transcript, TranscriptError, file_digest
+from .transcript import Diagnosis, Kind, Transcript, TranscriptError, file_digest
 from .verdict import ExitCode, Finding, Judgement, Outcome, conclude, exit_code
 from .wire import Connection
 
@@ -80,6 +79,7 @@ class Conformance:
         self._vectors: tuple[Entry, ...] = ()
         self._faults = 0
         self._collected = 0
+        self._foreign_failures = 0
         self._transcript: Transcript | None = None
         self._file: Path | None = None
         self._digest = ""
@@ -101,6 +101,11 @@ class Conformance:
             return
         if Profile.CLIENT in self.settings.profiles:
             self._vectors = vector_subjects.build(self.settings.vectors)
+        if self.settings.replay is not None and not self._is_worker:
+            self._read(self.settings.replay)
+        if not self._is_worker:
+            # Only when everything that is read has been read, and before a server is asked for anything.
+            self._check_report_folder()
         if Profile.CORE not in self.settings.profiles:
             return
         if self._is_worker:
@@ -108,15 +113,28 @@ class Conformance:
             self._read(Path(given["file"]))
             if given["sha256"] != self._digest:
                 raise pytest.UsageError(f"adcp: {given['file']} is not the transcript that the run recorded")
-        elif self.settings.replay is not None:
-            self._read(self.settings.replay)
-        else:
+        elif self.settings.replay is None:
             self._survey()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell an xdist worker which transcript to judge."""
         node.workerinput["adcp"] = {"file": str(self._file or ""), "sha256": self._digest}
+
+    def _check_report_folder(self) -> None:
+        """Find out before the survey whether its report can be written."""
+        folder = self.settings.report_dir
+        if self.settings.plan_only:
+            return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise pytest.UsageError(
+                f"adcp: the report cannot be written to {safe(str(folder), 400)}: {why}"
+            ) from None
 
     def _read(self, path: Path) -> None:
         try:
@@ -136,6 +154,7 @@ class Conformance:
                     raise pytest.UsageError(f"adcp: {error}") from None
             assert target is not None
             progress = Progress(self.config, trace=self.settings.trace)
+            progress.begin(target.display_url)
             surveyor = Surveyor(self._order(target), progress=progress.show, trace=progress.trace)
             try:
                 anyio.run(surveyor.run)
@@ -206,13 +225,15 @@ class Conformance:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is judged."""
-        target = self._transcript.survey.url if self._transcript else "the packaged vectors"
+        target = self.evidence.transcript.survey.url if self.evidence else "the packaged vectors"
         profiles = ", ".join(self.settings.profiles)
         return [f"adcp: {safe(target)} (profiles: {profiles})"]
 
     def rules(self) -> list[Rule]:
         """Return the rules that this run tries; one stands for all where the target could not be surveyed."""
         modules: list[str] = []
+        if self.settings.plan_only:
+            return []
         if Profile.CORE in self.settings.profiles and self.evidence is not None and self.unusable is None:
             modules += suites.CORE
         if Profile.CLIENT in self.settings.profiles:
@@ -224,13 +245,28 @@ class Conformance:
         if rule.profile is Profile.CLIENT:
             return vector_subjects.of_kind(rule.judged, self._vectors)
         assert self.evidence is not None
-        return self.evidence.entries(rule.judged)
+        entries = self.evidence.entries(rule.judged)
+        if not self.settings.tools:
+            return entries
+        kept = tuple(entry for entry in entries if self._wants(entry))
+        return kept or (Gap("-", "--adcp-tool leaves no call to judge", blocked=False),)
+
+    def _wants(self, entry: Entry) -> bool:
+        exchange = entry.exchange
+        if exchange is None or exchange.kind not in (Kind.CALL, Kind.POLL):
+            return True
+        tool = exchange.subject.partition("/")[0]
+        return tool == CAPABILITIES or conclusion.wanted(self.settings.tools, tool)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the packaged suites as rules x subjects."""
         if path.resolve() != SUITES:
             return None
         return Suites.from_parent(parent, path=path, run=self)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Count what of the user's own could not be collected."""
+        self._foreign_failures += report.failed
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -253,6 +289,7 @@ class Conformance:
         """Gather findings; a report carries its finding as a plain dict, also across xdist."""
         found: dict[str, Any] | None = getattr(report, "adcp", None)
         if found is None:
+            self._foreign_failures += report.failed and not report.nodeid.startswith("survey::")
             return
         if "fault" in found:
             self._faults += 1
@@ -277,17 +314,29 @@ class Conformance:
             return
         if session.config.option.collectonly:
             return
-        partial = self._partial(session)
-        judgement = conclude(self.findings, gaps=[*self._gaps(), *partial])
+        gaps = conclusion.gaps(self.evidence, self.settings.tools) if self.evidence is not None else []
+        if Profile.CLIENT in self.settings.profiles:
+            gaps += vector_subjects.missing(self._vectors)
+        left = len(self.findings) + self._faults < self._collected
+        narrowed = conclusion.narrowed(self.config, self.selection, self.settings.tools, left=left)
+        partial = [narrowed] if narrowed else []
+        judgement = conclude(self.findings, gaps=[*gaps, *partial])
         self._report = self._build_report(judgement, partial)
         model.save(self._report, self.settings.report_dir / _REPORT)
-        session.exitstatus = exit_code(
+        code = exit_code(
             judgement,
             faults=self._faults,
             unusable=self.unusable is not None,
-            partial=bool(partial),
+            partial=bool(partial) and not _matches_nothing(gaps),
             judged=len(self.findings),
         )
+        # Tests of the user's own ran beside the rules: their failures count as everywhere.
+        failed_too = self._foreign_failures and code in (
+            ExitCode.CONFORMANT,
+            ExitCode.NOTHING_SELECTED,
+            ExitCode.INCONCLUSIVE,
+        )
+        session.exitstatus = ExitCode.NONCONFORMANT if failed_too else code
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the plan that was asked for, or the verdict and what to do about it."""
@@ -325,52 +374,7 @@ class Conformance:
         )
         return build.build([facts], settings=self.settings.public(), generated_at=datetime.now(UTC))
 
-    def _partial(self, session: pytest.Session) -> list[str]:
-        """Return how the run was narrowed; empty where everything was judged."""
-        option = self.config.option
-        how = []
-        if option.keyword:
-            how.append(f"-k {option.keyword}")
-        if option.markexpr:
-            how.append(f"-m {option.markexpr}")
-        for name, flag in (("lf", "--lf"), ("stepwise", "--sw")):
-            if getattr(option, name, False):
-                how.append(flag)
-        if getattr(option, "deselect", None):
-            how.append("--deselect")
-        if self.selection.partial:
-            how.append("a path")
-        if self.settings.tools:
-            how.append("--adcp-tool")
-        judged = len(self.findings) + self._faults
-        if not how and session.shouldfail:
-            how.append("the run stopped at a failure")
-        if how and (judged < self._collected or self.selection.partial or self.settings.tools):
-            return [f"only a part was judged ({safe(', '.join(how))})"]
-        return []
 
-    def _gaps(self) -> list[str]:
-        """Return what keeps a run without failures from being conformant."""
-        gaps = []
-        if Profile.CORE in self.settings.profiles and self.evidence is not None:
-            survey = self.evidence.transcript.survey
-            if survey.stopped:
-                gaps.append(f"the survey ended early: {survey.stopped}")
-            gaps += [f"{item.item} was not called: {item.why}" for item in survey.not_called if item.blocked]
-            if survey.unusable is not None:
-                return [survey.unusable.message]
-            gaps += survey.problems or _missing(self.evidence)
-        if Profile.CLIENT in self.settings.profiles:
-            gaps += vector_subjects.missing(self._vectors)
-        return gaps
-
-
-def _missing(evidence: Evidence) -> list[str]:
-    """Return which of the two kinds of answer was never seen, and why."""
-    seen = {answer.kind for answer in evidence.answers if isinstance(answer, Answer)}
-    missing = []
-    if Class.SUCCESS not in seen:
-        missing.append(f"no AdCP task succeeded: {evidence.none_of(Judged.SUCCESS).why}")
-    if Class.ERROR not in seen:
-        missing.append(f"no AdCP task gave an error: {evidence.none_of(Judged.ERROR).why}")
-    return missing
+def _matches_nothing(gaps: list[str]) -> bool:
+    """Whether --adcp-tool named nothing: then the run is not a part of anything."""
+    return any(gap.startswith("no listed tool matches") for gap in gaps)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_END_SECONDS = 5
+_START_SECONDS = 30.0
+_END_SECONDS = 5.0
 
 
 class DemoError(RuntimeError):
@@ -42,12 +44,16 @@ def demo_seller(*arguments: str) -> Iterator[str]:
     )
     try:
         assert process.stdout is not None
-        line = process.stdout.readline()
+        watch = threading.Timer(_START_SECONDS, process.kill)
+        watch.start()
+        try:
+            line = process.stdout.readline()
+        finally:
+            watch.cancel()
         _, found, url = line.strip().partition("listening on ")
         if not found:
-            raise DemoError(
-                f"the reference seller did not start (it said {line!r}, exit code {process.poll()})"
-            )
+            code = process.wait(_END_SECONDS)
+            raise DemoError(f"the reference seller did not start (it said {line!r}, exit code {code})")
         yield url
     finally:
         if process.stdin is not None:

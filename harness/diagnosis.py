@@ -18,7 +18,7 @@ from .wire import Lane
 _CURES = {
     End.DNS: "check the host name in the URL",
     End.REFUSED: "start the server, or check host and port in the URL",
-    End.TLS: "mend the certificate, or pass its authority with --adcp-ca-file",
+    End.TLS: "mend the certificate, or pass its authority with --adcp-ca-file; where the port speaks plain HTTP, use http://",
     End.PROXY: "check --adcp-proxy",
     End.RESET: "look into the server's log: it closed the connection without an answer",
     End.PROTOCOL: "check the port: what listens there does not speak HTTP/1.1",

@@ -121,7 +121,8 @@ class Evidence:
             if exchange.subject == UNKNOWN_TOOL_SUBJECT and not exchange.retried:
                 entry = self._reply(exchange)
                 if entry.response is None:
-                    yield Gap(entry.label, why_no_response(exchange), blocked=True, exchange=exchange)
+                    why = no_answer(exchange) or why_no_response(exchange)
+                    yield Gap(entry.label, why, blocked=True, exchange=exchange)
                 else:
                     yield Message(entry.label, exchange, self.server, entry.revision, entry, entry.response)
 
@@ -257,6 +258,7 @@ class Evidence:
         info: Any = None
         tools: list[Mapping[str, Any]] = []
         era: Era | None = None
+        last_page: list[Any] = []
         for exchange in self.transcript.exchanges:
             result = self._readings[exchange.index].result
             if exchange.kind is Kind.INITIALIZE and result is not None:
@@ -266,7 +268,11 @@ class Evidence:
                 info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, Mapping) else None
             elif exchange.kind is Kind.LIST:
                 era = exchange.era
-                tools.extend(tool for tool in self._list_page(exchange) or () if isinstance(tool, Mapping))
+                page = self._list_page(exchange) or []
+                # A page that comes again is a fault of paging, not two tools of one name (observed in the report).
+                if page != last_page:
+                    tools.extend(tool for tool in page if isinstance(tool, Mapping))
+                last_page = page
         revision = initialize.get("protocolVersion")
         release, source = self._release()
         info = info if isinstance(info, Mapping) else {}

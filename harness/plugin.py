@@ -52,10 +52,13 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from .explain import answer
 
         return answer(config)
-    if not selected(config) and not config.args:
-        return None
-    from .selection import select
+    from .selection import select, useless
 
+    if not selected(config) and (given := useless(config)):
+        raise pytest.UsageError(
+            f"adcp: {given} needs something to judge: pass --server-url=URL, --adcp-config=adcp.yaml, "
+            "--adcp-replay=FILE or --adcp-profile=client"
+        )
     choice = select(config, asked=selected(config))
     if choice is not None:
         from .conformance import plugin_for

@@ -19,6 +19,12 @@ class Progress:
         self._traced = trace
         self._written = False
 
+    def begin(self, url: str) -> None:
+        """Say who is asked, before anything has come back."""
+        if self._reporter is not None and self._watched and not self._traced:
+            self._reporter.rewrite(f"adcp: connecting to {safe(url, 80)}", erase=True)
+            self._written = True
+
     def show(self, done: int, most: int, subject: str) -> None:
         """Say how far the calls are."""
         if self._reporter is not None and self._watched and not self._traced:

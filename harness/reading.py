@@ -68,7 +68,7 @@ def _is_response(message: Mapping[str, Any]) -> bool:
     return enveloped and ("result" in message or "error" in message) and "method" not in message
 
 
-_ENDS = {
+END_WORDS = {
     End.DEADLINE: "no answer in time",
     End.DNS: "the host name does not resolve",
     End.REFUSED: "the connection was refused",
@@ -87,7 +87,7 @@ _ENDS = {
 def no_answer(exchange: Exchange) -> str:
     """Say why an exchange gives no verdict on the server's answer; empty where it gives one."""
     if exchange.end is not End.COMPLETE and exchange.answered is None:
-        return _ENDS[exchange.end] + (f": {exchange.detail}" if exchange.detail else "")
+        return END_WORDS[exchange.end] + (f": {exchange.detail}" if exchange.detail else "")
     response = exchange.response
     if response is None:
         return "nothing came back"

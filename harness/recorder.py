@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from .reading import END_WORDS
 from .redact import Redactor
 from .transcript import End, Era, Exchange, Kind, Limits
 from .wire import Sent
@@ -126,7 +127,7 @@ class Recorder:
 
 def _failure(exchange: Exchange) -> str | None:
     if exchange.end is not End.COMPLETE:
-        return str(exchange.end)
+        return END_WORDS[exchange.end]
     return "HTTP 401" if exchange.response is not None and exchange.response.status == 401 else None
 
 

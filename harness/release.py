@@ -9,7 +9,8 @@ from typing import Any
 def release_of(capabilities: Mapping[str, Any]) -> tuple[str, str]:
     """Return the release ("3.1") that a get_adcp_capabilities payload names, and the field that names it.
 
-    The echo comes first, then the newest supported version; a server that lists only major versions is judged as 3.0.
+    The echo comes first, then the newest supported version; a server that lists only major versions is judged as 3.0, and so is
+    one that names no release at all (then the field is empty).
     """
     echo = _release(capabilities.get("adcp_version"))
     if echo:
@@ -19,7 +20,9 @@ def release_of(capabilities: Mapping[str, Any]) -> tuple[str, str]:
     supported = [found for item in listed if (found := _release(item))] if isinstance(listed, list) else []
     if supported:
         return max(supported, key=numbers), "supported_versions"
-    return "3.0", "major_versions"
+    majors = adcp.get("major_versions") if isinstance(adcp, Mapping) else None
+    named = isinstance(majors, list) and 3 in majors
+    return "3.0", "major_versions" if named else ""
 
 
 def numbers(release: str | None) -> tuple[int, int]:

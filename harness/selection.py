@@ -74,8 +74,16 @@ def select(config: pytest.Config, *, asked: bool) -> Selection | None:
         )
     config.args = [PACKAGE, *others]
     config.option.pyargs = True
-    _quiet(config)
+    if not others:
+        _quiet(config)
     return Selection(tuple(name for name in modules if name != PACKAGE), tuple(nodes))
+
+
+def useless(config: pytest.Config) -> str:
+    """Return the first of our options on the command line of a run that nothing selects; those in addopts wait quietly."""
+    return next(
+        (arg.partition("=")[0] for arg in config.invocation_params.args if arg.startswith("--adcp-")), ""
+    )
 
 
 def _quiet(config: pytest.Config) -> None:

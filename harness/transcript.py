@@ -109,7 +109,7 @@ class Exchange:
     detail: str = ""  # the transport's own words where the end is not COMPLETE
     era: Era | None = None
     attempt: int = 1
-    retried: bool = False  # a later exchange repeats it: this one is not the call's outcome
+    retried: bool = False  # the next exchange repeats it: this one is not the outcome
     redirects: tuple[str, ...] = ()  # where 307 and 308 led, in order
     started: float = 0.0  # since the survey began
     seconds: float = 0.0
@@ -168,7 +168,7 @@ class Transcript:
 
     @property
     def retries(self) -> int:
-        """How many exchanges were repeated because the server asked for patience."""
+        """How many exchanges were repeated: the server asked for patience, or had forgotten the session or the token."""
         return sum(exchange.retried for exchange in self.exchanges)
 
     def save(self, path: Path) -> str:

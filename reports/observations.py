@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from pytest_adcp.harness.calls import Purpose
 from pytest_adcp.harness.classify import Class
 from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.reading import read
 from pytest_adcp.harness.rules import Judged
-from pytest_adcp.harness.subjects import Answer, Subject
+from pytest_adcp.harness.session import STATELESS_REVISION
+from pytest_adcp.harness.subjects import Answer, Handshake, Subject
 from pytest_adcp.harness.tasks import catalogue, look_alike
 from pytest_adcp.harness.text import plural, quote, safe
-from pytest_adcp.harness.transcript import Exchange
+from pytest_adcp.harness.transcript import Exchange, Kind
 
 from .model import Observation
 
@@ -25,6 +27,7 @@ def observe(evidence: Evidence) -> Iterator[Observation]:
         return
     yield _release(evidence)
     yield from _eras(evidence)
+    yield from _repeated_pages(evidence)
     yield from _look_alikes(evidence)
     yield from _against_purpose(evidence)
     yield from _retries(evidence.transcript.exchanges)
@@ -35,7 +38,7 @@ def _release(evidence: Evidence) -> Observation:
     release, source = evidence.server.release, evidence.server.release_source
     answers = (entry for entry in evidence.answers if isinstance(entry, Answer))
     told = next((item for item in answers if item.task.name == "get_adcp_capabilities"), None)
-    if release is None:
+    if release is None or not source:
         why = "does not say" if told else "was not asked (get_adcp_capabilities gave no answer)"
         note = f"the server {why} which AdCP release it serves; it is judged as 3.0, and --adcp-spec pins another"
         return Observation("release-unknown", note, told.exchange.index if told else None)
@@ -46,11 +49,30 @@ def _release(evidence: Evidence) -> Observation:
 
 
 def _eras(evidence: Evidence) -> Iterator[Observation]:
-    found = [entry for entry in evidence.entries(Judged.DISCOVERY) if isinstance(entry, Subject)]
+    found = [
+        entry
+        for entry in evidence.entries(Judged.DISCOVERY)
+        if isinstance(entry, Handshake)
+        and STATELESS_REVISION in _listed(entry.result.get("supportedVersions"))
+    ]
     if found and any(isinstance(entry, Subject) for entry in evidence.entries(Judged.HANDSHAKE)):
         where = f"; the calls ran in the {evidence.server.era} era" if evidence.server.era else ""
         note = f"the server offers both the initialize handshake and the stateless protocol{where}"
         yield Observation("both-eras", note, _index(found[0].exchange))
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _repeated_pages(evidence: Evidence) -> Iterator[Observation]:
+    pages = [exchange for exchange in evidence.transcript.exchanges if exchange.kind is Kind.LIST]
+    tools = [(read(page).result or {}).get("tools") for page in pages]
+    for page, before, after in zip(pages[1:], tools, tools[1:], strict=False):
+        if before == after and after:
+            note = f"{safe(page.subject)} repeats the page before it: nextCursor is ignored, and clients that follow it never end"
+            yield Observation("repeated-page", note, page.index)
+            return
 
 
 def _look_alikes(evidence: Evidence) -> Iterator[Observation]:

@@ -128,6 +128,50 @@ def test_a_path_keeps_the_suites_out_and_that_is_not_green(tmp_path: Path, selle
     assert both.code == 0, both.out
 
 
+def test_failures_of_the_users_own_tests_count(tmp_path: Path, recording: Path) -> None:
+    (tmp_path / "test_mine.py").write_text("def test_mine(): assert 1 == 2, 'mine broke'\n")
+    both = ["test_mine.py", "--pyargs", "pytest_adcp.suites", f"--adcp-replay={recording}"]
+    for more in ([], ["-n2"], ["-k", "test_mine"]):
+        done = run(tmp_path, *both, *more)
+        assert done.code == 1, done.out
+        assert "mine broke" in done.out
+    (tmp_path / "test_mine.py").write_text("import nothing_of_that_name\n")
+    assert run(tmp_path, *both).code == 2
+
+
+def test_a_tool_that_is_not_listed_is_not_green(tmp_path: Path, recording: Path) -> None:
+    done = run(tmp_path, f"--adcp-replay={recording}", "--adcp-tool=get_product")
+    assert done.code == 6, done.out
+    assert "no listed tool matches --adcp-tool get_product" in done.out
+
+
+def test_a_tool_narrows_a_replay_too(tmp_path: Path, recording: Path) -> None:
+    done = run(tmp_path, f"--adcp-replay={recording}", "--adcp-tool=get_prod*")
+    assert done.code == 0, done.out
+    assert done.target["verdict"] == "inconclusive"
+    subjects = {finding["subject"].partition("/")[0] for finding in done.target["findings"]}
+    assert "get_products" in subjects
+    assert "get_media_buys" not in subjects
+
+
+@pytest.mark.parametrize("option", ["--adcp-plan", "--adcp-strict", "--adcp-rate=5"])
+def test_an_option_without_anything_to_judge_says_so(tmp_path: Path, option: str) -> None:
+    (tmp_path / "adcp.yaml").write_text("server_url: http://127.0.0.1:9/mcp\n")
+    done = run(tmp_path, option)
+    assert done.code == 4, done.out
+    assert "--adcp-config=adcp.yaml" in done.out
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {option}\n")
+    assert run(tmp_path).code == 5
+
+
+def test_a_report_that_cannot_be_written_is_said_before_the_survey(tmp_path: Path, seller: str) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(tmp_path, f"--server-url={seller}", "--adcp-report-dir=file/x")
+    assert done.code == 4, done.out
+    assert "cannot be written" in done.out
+    assert "INTERNALERROR" not in done.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "rules"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -83,6 +84,7 @@ def _fault_list() -> str:
     lines = []
     for fault in faults().values():
         lines.append(f"{fault.name}: {fault.says}")
+        lines += [f"    calls:    {json.dumps(call)}   # needed in adcp.yaml" for call in fault.calls]
         lines += [f"    failed    {rule}" for rule in sorted(fault.fails)]
         lines += [f"    advisory  {rule}" for rule in sorted(fault.advises)]
     return "\n".join(lines) + "\n"

@@ -233,7 +233,7 @@ def _unwrap(success: Answer, path: tuple[str, ...]) -> str:
         case "result":
             framework = _wraps_results(success) or "a framework (FastMCP and the Python MCP SDK do)"
             return (
-                f'{framework} wraps what is no object in {{"result": ...}}: annotate the tool `-> dict` (or a model) '
+                f'{framework} wraps what is no object in {{"result": ...}}: annotate the tool `-> dict[str, Any]` (or a model) '
                 f"instead of `-> str` or `-> list`, and return the response {target}"
             )
         case "payload":

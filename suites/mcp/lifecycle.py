@@ -150,5 +150,5 @@ def _expect(
             quote(place[member]) if member in place else "no such member",
             at=f"/result/{path}",
             because=f"{path.replace('/', '.')} is not {expected}, so a client does not learn {meaning}; the "
-            "official ones end the connection",
+            "the official clients end the connection",
         )

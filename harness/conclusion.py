@@ -1,0 +1,77 @@
+"""Why a run cannot say more than it does: what was left out of it, and what it never saw."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+import pytest
+
+from .classify import Class
+from .evidence import Evidence
+from .rules import Judged
+from .selection import Selection
+from .subjects import Answer
+from .text import plural, safe
+
+
+def narrowed(config: pytest.Config, selection: Selection, tools: tuple[str, ...], *, left: bool) -> str:
+    """Return how the user narrowed a run; empty where everything was judged.
+
+    Args:
+        config: for pytest's own ways of selecting.
+        selection: paths and node ids.
+        tools: the globs of --adcp-tool.
+        left: whether collected rules were not judged.
+    """
+    option = config.option
+    how = [f"{flag} {value}" for flag, value in (("-k", option.keyword), ("-m", option.markexpr)) if value]
+    how += [flag for name, flag in (("lf", "--lf"), ("stepwise", "--sw")) if getattr(option, name, False)]
+    how += ["--deselect"] if getattr(option, "deselect", None) else []
+    how = how if left else []
+    how += ["a path"] if selection.partial else []
+    how += ["--adcp-tool"] if tools else []
+    if left and not how:
+        how.append("the run stopped at a failure")
+    return f"only a part was judged ({safe(', '.join(how))})" if how else ""
+
+
+def wanted(tools: tuple[str, ...], name: str) -> bool:
+    """Whether the globs of --adcp-tool take a tool; none take all."""
+    return not tools or any(fnmatchcase(name, pattern) for pattern in tools)
+
+
+def gaps(evidence: Evidence, tools: tuple[str, ...]) -> list[str]:
+    """Return what keeps a survey without failures from being conformant, the root cause first."""
+    survey = evidence.transcript.survey
+    if survey.unusable is not None:
+        return [survey.unusable.message]
+    found = [f"the survey ended early: {survey.stopped}"] if survey.stopped else []
+    found += _not_called(evidence)
+    if tools and not any(wanted(tools, str(tool.get("name"))) for tool in evidence.server.tools):
+        found.append(f"no listed tool matches --adcp-tool {safe(', '.join(tools))}")
+    return found + (list(survey.problems) or _never_seen(evidence))
+
+
+def _not_called(evidence: Evidence) -> list[str]:
+    """Return why calls were not made, one line a reason."""
+    by_reason: dict[str, list[str]] = {}
+    for item in evidence.transcript.survey.not_called:
+        if item.blocked:
+            by_reason.setdefault(item.why, []).append(item.item)
+    return [
+        f"{items[0]} was not called: {why}"
+        if len(items) == 1
+        else f"{plural(len(items), 'call')} not made: {why}"
+        for why, items in by_reason.items()
+    ]
+
+
+def _never_seen(evidence: Evidence) -> list[str]:
+    """Return which of the two kinds of answer never came, and why."""
+    seen = {answer.kind for answer in evidence.answers if isinstance(answer, Answer)}
+    missing = []
+    if Class.SUCCESS not in seen:
+        missing.append(f"no AdCP task succeeded: {evidence.none_of(Judged.SUCCESS).why}")
+    if Class.ERROR not in seen:
+        missing.append(f"no AdCP task gave an error: {evidence.none_of(Judged.ERROR).why}")
+    return missing
