@@ -14,7 +14,7 @@ from .text import plural
 from .transcript import End, Response
 
 MAX_HEADERS = 200
-MAX_EVENTS = 10_000
+MAX_EVENTS = 2_000
 
 
 class Incoming:

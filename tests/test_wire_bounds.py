@@ -178,7 +178,7 @@ def test_many_trickles_at_once_and_a_lane_goes_on_after_each() -> None:
 
 
 def test_a_body_in_tiny_chunks_leaves_other_lanes_their_turns() -> None:
-    event, count = b"data: x\n\n", 5000
+    event, count = b"data: x\n\n", 1500
 
     def script(peer: Peer) -> None:
         peer.request()
@@ -267,7 +267,7 @@ def test_a_body_that_is_declared_too_large_is_not_read() -> None:
 def test_a_stream_of_events_without_a_response_stops() -> None:
     with serve(flood(STREAM, piece=b"data: {}\n\n" * 100)) as server:
         sent = exchange(server.url, until=lambda event: False)
-    assert (sent.end, sent.detail) == (End.EVENTS, "10000 events, and no response among them")
+    assert (sent.end, sent.detail) == (End.EVENTS, "2000 events, and no response among them")
 
 
 def test_a_flood_after_the_response_is_cut_off_and_forgiven() -> None:
