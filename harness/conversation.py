@@ -13,7 +13,7 @@ import anyio.abc
 from . import jsontext
 from .patience import TRIES, Pace, asked_delay
 from .reading import Reading, read
-from .recorder import Place, Recorder
+from .recorder import Phase, Place, Recorder
 from .session import LONGEST_ID, USER_AGENT, Outgoing, Session, speaks
 from .sse import Event
 from .target import Target
@@ -263,14 +263,14 @@ class Conversation:
                 session = Session(Era.HANDSHAKE)
                 said = await self.ask(
                     lane,
-                    (0, 2),
+                    (Phase.HANDSHAKE, 2),
                     lambda session, number: session.initialize(number),
                     kind=Kind.INITIALIZE,
                     subject="initialize/again",
                     session=session,
                 )
                 if self.adopt(session, said):
-                    await self.notify(lane, (1, 1), session)
+                    await self.notify(lane, (Phase.INITIALIZED, 1), session)
             return self.session is not old
 
     # -- requests of the server's --------------------------------------------------------------------------------
@@ -292,7 +292,9 @@ class Conversation:
     async def _answer(self, session: Session, request: Mapping[str, Any], number: int) -> None:
         async with self._answering:
             message = session.response(request)
-            await self._post(self._aside, (6, number), session, message, Kind.REPLY, f"reply/{number}", 1)
+            await self._post(
+                self._aside, (Phase.REPLIES, number), session, message, Kind.REPLY, f"reply/{number}", 1
+            )
 
 
 def _is_request(message: Mapping[str, Any]) -> bool:

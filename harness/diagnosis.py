@@ -7,6 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from .conversation import Conversation, Said
 from .reading import no_answer, read
+from .recorder import Phase
 from .session import Outgoing, Session, speaks
 from .sse import Event, decode
 from .target import Target
@@ -46,12 +47,14 @@ async def look_around(talk: Conversation, lane: Lane, target: Target, refused: E
         return Surroundings()
     message = Session(Era.HANDSHAKE).initialize(1)
     for position, url in enumerate(_neighbours(target.url), start=1):
-        found = await talk.look(lane, (8, position), "POST", url, message, lambda event: bool(event.data))
+        found = await talk.look(
+            lane, (Phase.NEIGHBOURS, position), "POST", url, message, lambda event: bool(event.data)
+        )
         result = read(found).result
         if result is not None and speaks(result.get("protocolVersion")) is not None:
             return Surroundings(working=display_url(url))
     listening = Outgoing((("Accept", "text/event-stream"),), b"")
-    found = await talk.look(lane, (8, 0), "GET", target.url, listening, _is_endpoint)
+    found = await talk.look(lane, (Phase.NEIGHBOURS, 0), "GET", target.url, listening, _is_endpoint)
     response = found.response
     if response is None or response.media_type != "text/event-stream":
         return Surroundings()

@@ -120,12 +120,10 @@ class Evidence:
         for exchange in self.transcript.exchanges:
             if exchange.subject == UNKNOWN_TOOL_SUBJECT and not exchange.retried:
                 entry = self._reply(exchange)
-                why = no_answer(exchange)
-                if not why and asked_delay(exchange, entry.response) is not None:
-                    why = "RATE_LIMITED to the end"
-                if not why and entry.response is None:
-                    why = why_no_response(exchange)
-                if why:
+                limited = asked_delay(exchange, entry.response) is not None
+                why = no_answer(exchange) or ("RATE_LIMITED to the end" if limited else "")
+                if why or entry.response is None:
+                    why = why or why_no_response(exchange)
                     yield Gap(entry.label, why, blocked=True, exchange=exchange)
                 else:
                     yield Message(entry.label, exchange, self.server, entry.revision, entry, entry.response)

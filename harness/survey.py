@@ -22,7 +22,7 @@ from .extraction import extract_success
 from .oauth import OAuthError, fetch_token
 from .plan import Plan, PlanRequest, plan
 from .reading import no_answer
-from .recorder import Place, Recorder
+from .recorder import Phase, Place, Recorder
 from .redact import Redactor
 from .schedule import Schedule
 from .session import LONGEST_ID, STATELESS_REVISION, Session
@@ -38,9 +38,6 @@ MAX_POLLS = 3
 _POLL_DELAYS = (0.2, 1.0, 3.0)  # seconds before each look at an answer that is not final
 _LAST_ANSWERS = 1.0  # seconds for answers to the server's own requests, when all else is done
 _CLOSING = 5.0  # seconds for the DELETE, also when the run is interrupted
-
-# Phases of a transcript, in order.
-_HANDSHAKE, _INITIALIZED, _LIST, _CALLS, _POLLS, _PROBES, _DELETE = 0, 1, 2, 3, 4, 5, 7
 
 Progress = Callable[[int, int, str], None]  # calls done, how many there may be in all, the last one's subject
 Trace = Callable[[Exchange], None]
@@ -125,7 +122,7 @@ class Surveyor:
                     group.cancel_scope.deadline = anyio.current_time() + _LAST_ANSWERS
             finally:
                 with anyio.move_on_after(_CLOSING, shield=True):
-                    await self._talk.close(self._lanes[0], (_DELETE, 0))
+                    await self._talk.close(self._lanes[0], (Phase.DELETE, 0))
 
     async def _go(self) -> None:
         if self._order.target.credentials.oauth is not None:
@@ -214,7 +211,7 @@ class Surveyor:
         async def initialize(lane: Lane) -> None:
             heard[Kind.INITIALIZE] = await self._talk.ask(
                 lane,
-                (_HANDSHAKE, 0),
+                (Phase.HANDSHAKE, 0),
                 lambda session, number: session.initialize(number),
                 kind=Kind.INITIALIZE,
                 subject="initialize",
@@ -224,7 +221,7 @@ class Surveyor:
         async def discover(lane: Lane) -> None:
             heard[Kind.DISCOVER] = await self._talk.ask(
                 lane,
-                (_HANDSHAKE, 1),
+                (Phase.HANDSHAKE, 1),
                 lambda session, number: session.request(number, "server/discover"),
                 kind=Kind.DISCOVER,
                 subject="server/discover",
@@ -239,7 +236,7 @@ class Surveyor:
             await initialize(self._lanes[0])
             await discover(self._lanes[0])
         if self._talk.adopt(handshake, heard[Kind.INITIALIZE]):
-            await self._talk.notify(self._lanes[0], (_INITIALIZED, 0), handshake)
+            await self._talk.notify(self._lanes[0], (Phase.INITIALIZED, 0), handshake)
         elif _serves_stateless(heard[Kind.DISCOVER]):
             self._talk.session = stateless
         else:
@@ -257,7 +254,7 @@ class Surveyor:
             params = {} if cursor is None else {"cursor": cursor}
             said = await self._talk.ask(
                 self._lanes[0],
-                (_LIST, page),
+                (Phase.LIST, page),
                 lambda session, number, params=params: session.request(number, "tools/list", params),  # type: ignore[misc]
                 kind=Kind.LIST,
                 subject="tools/list" if page == 0 else f"tools/list/page-{page + 1}",
@@ -302,7 +299,7 @@ class Surveyor:
                 group.start_soon(work, lane, self._schedule)
 
     async def _call(self, lane: Lane, call: PlannedCall, index: int, schedule: Schedule) -> None:
-        said = await self._tools_call(lane, (_CALLS, index), call, Kind.CALL)
+        said = await self._tools_call(lane, (Phase.CALLS, index), call, Kind.CALL)
         kind, data = self._outcome(call, said)
         self._chains[call.subject] = self._chain_before(call) + said.exchange.seconds
         accepted = kind in (Class.SUCCESS, Class.INTERIM)
@@ -335,7 +332,7 @@ class Surveyor:
             name = f"{call.tool}-{call.name}-{number}"
             poll = PlannedCall("get_task_status", name, {"task_id": task_id}, Purpose.GOOD)
             self._polled.append(poll)
-            said = await self._tools_call(lane, (_POLLS, index), poll, Kind.POLL)
+            said = await self._tools_call(lane, (Phase.POLLS, index), poll, Kind.POLL)
             kind, _ = self._outcome(poll, said)
             payload = extract_success(said.reading.result or {}, limit=self._limits.client_limit).data or {}
             if kind is not Class.SUCCESS or payload.get("status") not in ("submitted", "working"):
@@ -344,7 +341,7 @@ class Surveyor:
     async def _unknown_tool(self, lane: Lane) -> None:
         name = f"adcp_no_such_tool_{self._run_id[:6]}"
         call = PlannedCall(name, "unknown", {}, Purpose.BAD)
-        await self._tools_call(lane, (_PROBES, 0), call, Kind.PROBE, subject=UNKNOWN_TOOL_SUBJECT)
+        await self._tools_call(lane, (Phase.PROBES, 0), call, Kind.PROBE, subject=UNKNOWN_TOOL_SUBJECT)
 
     async def _tools_call(
         self,

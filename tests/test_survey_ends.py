@@ -78,8 +78,10 @@ def test_time_that_is_up_in_the_handshake_leaves_a_transcript() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "why"), [(drop, "reset"), (unauthorized, "HTTP 401"), (hang, "deadline")], ids=["reset", "401", "time"]
-)  # fmt: skip
+    ("ending", "why"),
+    [(drop, "the connection was lost"), (unauthorized, "HTTP 401"), (hang, "no answer in time")],
+    ids=["reset", "401", "time"],
+)
 def test_five_equal_failures_after_a_call_that_passed_end_it(ending: Any, why: str) -> None:
     def hook(call: Call) -> Any:
         if call.tool in MANY[1:]:
