@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from enum import IntEnum
 
 from .reading import END_WORDS
 from .redact import Redactor
@@ -13,13 +14,26 @@ from .wire import Sent
 
 SAME_FAILURES = 5  # equal failures in a row, where calls had passed, end the survey
 BUDGET_ANSWERS = 8  # bytes of a whole survey, counted in answers of the largest size
-SMALLEST_BUDGET = (
-    BUDGET_ANSWERS * Limits().max_response_bytes
-)  # where smaller answers are read, not fewer of them
+# Where only smaller answers are read, not fewer of them are.
+SMALLEST_BUDGET = BUDGET_ANSWERS * Limits().max_response_bytes
 
-Place = tuple[
-    int, int
-]  # phase and position in it: the order of a transcript; tries at one place follow in time
+
+class Phase(IntEnum):
+    """The parts of a transcript, in order."""
+
+    HANDSHAKE = 0
+    INITIALIZED = 1
+    LIST = 2
+    CALLS = 3
+    POLLS = 4
+    PROBES = 5
+    REPLIES = 6
+    DELETE = 7
+    NEIGHBOURS = 8
+
+
+# Where an exchange stands in a transcript; the tries at one place follow each other in time.
+Place = tuple[Phase, int]
 
 
 class Recorder:
