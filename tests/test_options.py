@@ -124,20 +124,10 @@ def test_build_is_what_pytest_was_told(configure, pytester: pytest.Pytester) -> 
 
 def test_a_usage_error_is_one_line_and_exit_code_4(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("")
-    pytester.makepyfile(
-        plug="""
-        from pytest_adcp.harness.options import build
-
-        def pytest_collection(session):
-            build(session.config)
-        """
-    )
-    pytester.syspathinsert()
-    result = pytester.runpytest_inprocess("-p", "plug", "--adcp-concurrency=0", "plug.py")
+    result = pytester.runpytest_inprocess("--server-url=http://127.0.0.1:9/mcp", "--adcp-concurrency=0")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert result.errlines == [
-        "ERROR: adcp: no server to judge; pass --server-url=URL, or give server_url in adcp.yaml",
-        "",
+    assert [line for line in result.errlines if line] == [
+        'ERROR: --adcp-concurrency: must be a whole number from 1 to 64, not "0"'
     ]
 
 
