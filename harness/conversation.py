@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from .wire import Lane, Sent, send
 MAX_SERVER_REQUESTS = 20  # requests of the server's that are answered in one survey
 _LINGER = 0.1  # seconds that a stream is read on after the response
 _LOOK_SECONDS = 5.0  # for what is sent beside the plan
+
+_CONTROLS = re.compile("[\\x00-\\x1f\\x7f]")
 
 Compose = Callable[[Session, str | int], Outgoing]
 Headers = tuple[tuple[str, str], ...]
@@ -161,7 +164,9 @@ class Conversation:
             return False
         session.revision = revision
         response = said.exchange.response
-        session.session_id = response.header("mcp-session-id") if response is not None else None
+        offered = response.header("mcp-session-id") if response is not None else None
+        # An id that no header can carry back is none: the calls then show what the server makes of that.
+        session.session_id = offered if offered is not None and not _CONTROLS.search(offered) else None
         self.session = session
         return True
 

@@ -185,6 +185,18 @@ def test_a_session_that_is_forgotten_again_is_not_opened_a_third_time() -> None:
     assert transcript.survey.complete
 
 
+@pytest.mark.parametrize("session", ["a\x07b", "a\x7fb"])
+def test_a_session_id_that_no_header_can_carry_is_none(session: str) -> None:
+    def hook(call: Call) -> Reply | None:
+        return initialized(session=session) if call.method == "initialize" else None
+
+    with scripted(hook) as seller:
+        transcript = survey(seller.url)
+    assert transcript.survey.complete
+    assert seller.of("tools/call")
+    assert all(call.header("mcp-session-id") is None for call in seller.calls)
+
+
 def test_404_without_a_session_is_an_answer() -> None:
     def hook(call: Call) -> Reply | None:
         if call.method == "initialize":
