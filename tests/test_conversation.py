@@ -193,7 +193,7 @@ def test_a_session_id_that_no_header_can_carry_is_none(session: str) -> None:
     with scripted(hook) as seller:
         transcript = survey(seller.url)
     assert transcript.survey.complete
-    assert seller.of("tools/call")
+    assert seller.of("get_products")
     assert all(call.header("mcp-session-id") is None for call in seller.calls)
 
 
