@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -225,15 +226,17 @@ def test_ids_are_numbers_and_texts_and_never_repeat() -> None:
 
 
 def polled(*statuses: str) -> Any:
-    """Return a hook: get_products is submitted, and asking about it gives these, one after the other."""
+    """Return a hook: get_products is submitted, and asking about each task of it gives these, one after the other."""
+    asked: Counter[str] = Counter()
 
     def hook(call: Call) -> Reply | None:
         if call.tool == "get_products":
-            return Reply(result=result({"status": "submitted", "task_id": "task-1"}))
+            return Reply(result=result({"status": "submitted", "task_id": f"task-{call.times}"}))
         if call.tool == "get_task_status":
-            asked = sum(call.arguments.get("task_id") == "task-1" for _ in [0])
-            status = statuses[min(call.times, len(statuses)) - 1] if asked else "completed"
-            return Reply(result=result({"status": status, "task_id": "task-1", "task_type": "get_products"}))
+            task = str(call.arguments.get("task_id"))
+            asked[task] += 1
+            status = statuses[min(asked[task], len(statuses)) - 1]
+            return Reply(result=result({"status": status, "task_id": task, "task_type": "get_products"}))
         return None
 
     return hook
