@@ -19,6 +19,7 @@ NAMES = (
     "survey_floor",
     "demo_run",
     "judging",
+    "schemas",
     "plugin_startup",
     "json_and_extraction",
     "wire_concurrency",

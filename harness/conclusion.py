@@ -9,6 +9,7 @@ import pytest
 from .classify import Class
 from .evidence import Evidence
 from .rules import Judged
+from .schema_bundle import HOW_TO_GET
 from .selection import Selection
 from .subjects import Answer
 from .text import plural, safe
@@ -75,3 +76,33 @@ def _never_seen(evidence: Evidence) -> list[str]:
     if Class.ERROR not in seen:
         missing.append(f"no AdCP task gave an error: {evidence.none_of(Judged.ERROR).why}")
     return missing
+
+
+def schemas_used(evidence: Evidence | None) -> tuple[str, str] | None:
+    """Return the source and the version of the AdCP schemas that judge; None where there are none for what is served."""
+    server = evidence.server if evidence is not None else None
+    if server is None or server.schemas is None:
+        return None
+    version = server.schemas.versions.get(server.release or "3.0")
+    return (server.schemas.source, version) if version else None
+
+
+def why_no_schemas(evidence: Evidence | None) -> str:
+    """Say why no payload was held against a schema, and what would change that; empty where it was, or nothing came."""
+    if (
+        evidence is None
+        or evidence.transcript.survey.unusable is not None
+        or schemas_used(evidence) is not None
+    ):
+        return ""
+    schemas = evidence.server.schemas
+    if schemas is None:
+        return HOW_TO_GET
+    held = ", ".join(schemas.versions.values())
+    serves = f"the server serves AdCP {evidence.server.release or '3.0'}"
+    return f"{serves}, and {schemas.source} has {held}; {HOW_TO_GET}"
+
+
+def matches_nothing(gaps: list[str]) -> bool:
+    """Whether --adcp-tool named nothing: then the run is not a part of anything."""
+    return any(gap.startswith("no listed tool matches") for gap in gaps)

@@ -16,6 +16,7 @@ from pytest_adcp import suites
 from pytest_adcp.reports import build, model, terminal
 
 from . import conclusion, options, vector_subjects
+from .config import shown_path
 from .demo import DemoError, demo_seller
 from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
@@ -23,6 +24,8 @@ from .plan import CAPABILITIES, Plan, PlanRequest, describe
 from .progress import Progress
 from .redact import Redactor
 from .rules import Level, Profile, Rule, load
+from .schema_bundle import BundleError, find_bundle
+from .schemas import Validators
 from .selection import SUITES, Selection
 from .settings import Settings
 from .subjects import Entry, Gap
@@ -75,6 +78,7 @@ class Conformance:
         self.selection = selection
         self.settings: Settings = options.build(config)
         self.evidence: Evidence | None = None
+        self._schemas: Validators | None = None
         self.findings: list[Finding] = []
         self._vectors: tuple[Entry, ...] = ()
         self._faults = 0
@@ -101,6 +105,8 @@ class Conformance:
             return
         if Profile.CLIENT in self.settings.profiles:
             self._vectors = vector_subjects.build(self.settings.vectors)
+        if Profile.CORE in self.settings.profiles:
+            self._find_schemas()
         if self.settings.replay is not None and not self._is_worker:
             self._read(self.settings.replay)
         if not self._is_worker:
@@ -120,6 +126,14 @@ class Conformance:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell an xdist worker which transcript to judge."""
         node.workerinput["adcp"] = {"file": str(self._file or ""), "sha256": self._digest}
+
+    def _find_schemas(self) -> None:
+        folder = self.settings.schemas
+        try:
+            bundle = find_bundle(folder, shown_as=shown_path(folder) if folder else "")
+        except BundleError as error:
+            raise pytest.UsageError(f"adcp: {safe(str(error), 600)}") from None
+        self._schemas = Validators(bundle) if bundle else None
 
     def _check_report_folder(self) -> None:
         """Find out before the survey whether its report can be written."""
@@ -142,7 +156,10 @@ class Conformance:
             self._file, self._digest = path, file_digest(path)
         except (TranscriptError, OSError) as error:
             raise pytest.UsageError(f"adcp: {safe(str(error), 600)}") from None
-        self.evidence = Evidence(self._transcript, spec=self.settings.spec)
+        self.evidence = self._evidence(self._transcript)
+
+    def _evidence(self, transcript: Transcript) -> Evidence:
+        return Evidence(transcript, spec=self.settings.spec, schemas=self._schemas)
 
     def _survey(self) -> None:
         with ExitStack() as stack:
@@ -172,9 +189,7 @@ class Conformance:
         self._plan = surveyor.plan
         if not self.settings.plan_only:
             self._keep(surveyor.transcript())
-        self.evidence = Evidence(
-            surveyor.transcript() if self._transcript is None else self._transcript, spec=self.settings.spec
-        )
+        self.evidence = self._evidence(self._transcript or surveyor.transcript())
 
     def _order(self, target: Target) -> Order:
         settings = self.settings
@@ -227,7 +242,9 @@ class Conformance:
         """Say what is judged."""
         target = self.evidence.transcript.survey.url if self.evidence else "the packaged vectors"
         profiles = ", ".join(self.settings.profiles)
-        return [f"adcp: {safe(target)} (profiles: {profiles})"]
+        used = conclusion.schemas_used(self.evidence)
+        by = f", schemas: {safe(used[1])} of {safe(used[0])}" if used else ""
+        return [f"adcp: {safe(target)} (profiles: {profiles}{by})"]
 
     def rules(self) -> list[Rule]:
         """Return the rules that this run tries; one stands for all where the target could not be surveyed."""
@@ -327,7 +344,7 @@ class Conformance:
             judgement,
             faults=self._faults,
             unusable=self.unusable is not None,
-            partial=bool(partial) and not _matches_nothing(gaps),
+            partial=bool(partial) and not conclusion.matches_nothing(gaps),
             judged=len(self.findings),
         )
         # Tests of the user's own ran beside the rules: their failures count as everywhere.
@@ -363,6 +380,7 @@ class Conformance:
         folder = self.settings.report_dir
         kept = self._file is not None and (self.settings.keep_transcript or self.settings.replay is not None)
         file = os.path.relpath(self._file, folder) if kept and self._file is not None else None
+        schemas, why = conclusion.schemas_used(self.evidence), conclusion.why_no_schemas(self.evidence)
         facts = build.TargetFacts(
             evidence=self.evidence,
             rules=self.rules(),
@@ -371,10 +389,7 @@ class Conformance:
             profiles=[str(profile) for profile in self.settings.profiles],
             transcript=model.TranscriptFile(file, self._digest) if file else None,
             selection=narrowed,
+            schemas=model.Schemas(*schemas) if schemas else None,
+            not_checked=[model.NotChecked("payloads against AdCP's schemas", why)] if why else [],
         )
         return build.build([facts], settings=self.settings.public(), generated_at=datetime.now(UTC))
-
-
-def _matches_nothing(gaps: list[str]) -> bool:
-    """Whether --adcp-tool named nothing: then the run is not a part of anything."""
-    return any(gap.startswith("no listed tool matches") for gap in gaps)

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .calls import Expect, Purpose
 from .classify import Class, classify
 from .extraction import extract_error, extract_success
 from .patience import asked_delay
 from .reading import Reading, no_answer, read, why_no_response
-from .release import release_of
+from .release import PINNED, release_of, supported_by
 from .rules import Judged
 from .session import STATELESS_REVISION
 from .subjects import Answer, Entry, Expectation, Gap, Handshake, Message, Reply, Result, Server, Tools
 from .tasks import catalogue
 from .transcript import Era, Exchange, Kind, Transcript
+
+if TYPE_CHECKING:
+    from .schemas import Validators
 
 UNKNOWN_TOOL_SUBJECT = "probe/unknown-tool"
 
@@ -27,10 +30,13 @@ UNKNOWN_TOOL_SUBJECT = "probe/unknown-tool"
 class Evidence:
     """A transcript, read: every subject that rules of each kind are tried on."""
 
-    def __init__(self, transcript: Transcript, *, spec: str | None = None) -> None:
-        """Read a transcript; `spec` pins the AdCP release."""
+    def __init__(
+        self, transcript: Transcript, *, spec: str | None = None, schemas: Validators | None = None
+    ) -> None:
+        """Read a transcript; `spec` pins the AdCP release, `schemas` judge the payloads."""
         self.transcript = transcript
         self._spec = spec
+        self._schemas = schemas
         self._calls = {call.subject: call for call in transcript.survey.calls}
         self._readings: dict[int, Reading] = {e.index: read(e) for e in transcript.exchanges}
         self.server = self._server()
@@ -276,7 +282,8 @@ class Evidence:
                     tools.extend(tool for tool in page if isinstance(tool, Mapping))
                 last_page = page
         revision = initialize.get("protocolVersion")
-        release, source = self._release()
+        capabilities = self._capabilities()
+        release, source = self._release(capabilities)
         info = info if isinstance(info, Mapping) else {}
         return Server(
             name=_text(info.get("name")),
@@ -285,13 +292,18 @@ class Evidence:
             era=era,
             release=release,
             release_source=source,
+            supported=supported_by(capabilities or {}),
+            schemas=self._schemas,
             tools=tuple(tools),
             initialize=initialize,
         )
 
-    def _release(self) -> tuple[str | None, str]:
+    def _release(self, capabilities: Mapping[str, Any] | None) -> tuple[str | None, str]:
         if self._spec:
-            return self._spec, "--adcp-spec"
+            return self._spec, PINNED
+        return (None, "") if capabilities is None else release_of(capabilities)
+
+    def _capabilities(self) -> Mapping[str, Any] | None:
         for exchange in self.transcript.exchanges:
             call = self._calls.get(exchange.subject)
             if call is None or call.tool != "get_adcp_capabilities":
@@ -300,8 +312,8 @@ class Evidence:
             if result is not None:
                 data = extract_success(result, limit=self.transcript.survey.limits.client_limit).data
                 if data is not None:
-                    return release_of(data)
-        return None, ""
+                    return data
+        return None
 
 
 def _text(value: Any) -> str:

@@ -211,6 +211,7 @@ def _text(finding: Finding) -> str:
     lines += [f"  expected: {finding.expected}", f"  received: {finding.received}"]
     if finding.pointer is not None:
         lines.append(f"  at:       {finding.pointer}")
+    lines += [f"  also:     {text}" for text in finding.further]
     lines += [f"  fix:      {finding.fix}", f"  spec:     {finding.source}"]
     if finding.curl:
         lines.append(f"  request:  {finding.curl}")

@@ -224,6 +224,13 @@ OPTIONS = (
         "RELEASE",
         key=("spec",),
     ),
+    Option(
+        "schemas",
+        "Take AdCP's schemas from this folder, an unpacked protocol bundle (default the `adcp` package, where it is "
+        "installed: pip install 'pytest-adcp[schemas]').",
+        "DIR",
+        key=("schemas",),
+    ),
     Option("trace", "Print a line for each exchange (default no).", key=("trace",)),
     Option(
         "no-transcript",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+PINNED = "--adcp-spec"  # what names the release where the user does
+
 
 def release_of(capabilities: Mapping[str, Any]) -> tuple[str, str]:
     """Return the release ("3.1") that a get_adcp_capabilities payload names, and the field that names it.
@@ -12,17 +14,24 @@ def release_of(capabilities: Mapping[str, Any]) -> tuple[str, str]:
     The echo comes first, then the newest supported version; a server that lists only major versions is judged as 3.0, and so is
     one that names no release at all (then the field is empty).
     """
-    echo = _release(capabilities.get("adcp_version"))
+    echo = release_of_version(capabilities.get("adcp_version"))
     if echo:
         return echo, "adcp_version"
-    adcp = capabilities.get("adcp")
-    listed = adcp.get("supported_versions") if isinstance(adcp, Mapping) else None
-    supported = [found for item in listed if (found := _release(item))] if isinstance(listed, list) else []
+    supported = supported_by(capabilities)
     if supported:
-        return max(supported, key=numbers), "supported_versions"
+        return supported[0], "supported_versions"
+    adcp = capabilities.get("adcp")
     majors = adcp.get("major_versions") if isinstance(adcp, Mapping) else None
     named = isinstance(majors, list) and 3 in majors
     return "3.0", "major_versions" if named else ""
+
+
+def supported_by(capabilities: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the releases that a get_adcp_capabilities payload lists, the newest first."""
+    adcp = capabilities.get("adcp")
+    listed = adcp.get("supported_versions") if isinstance(adcp, Mapping) else None
+    found = {release_of_version(item) for item in listed} if isinstance(listed, list) else set()
+    return tuple(sorted((release for release in found if release), key=numbers, reverse=True))
 
 
 def numbers(release: str | None) -> tuple[int, int]:
@@ -31,7 +40,7 @@ def numbers(release: str | None) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _release(text: Any) -> str | None:
+def release_of_version(text: Any) -> str | None:
     """Return MAJOR.MINOR of a version string (a pre-release or patch part is dropped), None where it is none."""
     if not isinstance(text, str) or len(text) > 32:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import ModuleType
@@ -62,6 +62,7 @@ class Broken(Exception):  # noqa: N818 - it is a verdict, not an error of ours
         because: the sentence that says what it means for a client; it opens the message.
         fix: the change that cures it, where it is more precise than the rule's own.
         lenient: why this is an advisory although the rule is a MUST (specifications disagree).
+        further: what else is wrong, a sentence each, where one answer breaks the rule in several places.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Broken(Exception):  # noqa: N818 - it is a verdict, not an error of ours
         because: str = "",
         fix: str = "",
         lenient: str = "",
+        further: Sequence[str] = (),
     ) -> None:
         super().__init__(because or f"expected {expected}, received {received}")
         self.expected = expected
@@ -81,6 +83,7 @@ class Broken(Exception):  # noqa: N818 - it is a verdict, not an error of ours
         self.because = because
         self.fix = fix
         self.lenient = lenient
+        self.further = further
 
 
 class NotApplicable(Exception):  # noqa: N818

@@ -50,6 +50,7 @@ class Settings:
     calls: tuple[ConfiguredCall, ...]
     auto: bool
     spec: str | None  # an AdCP release, as 3.1
+    schemas: Path | None  # the folder of an unpacked protocol bundle
     report_dir: Path
     record: Path | None
     strict: bool
@@ -83,6 +84,7 @@ class Settings:
             "sandbox_account": redact_members(self.sandbox_account),
             **asdict(self.limits),
             "spec": self.spec,
+            "schemas": _shown(self.schemas),
             "strict": self.strict,
             "production": self.production,
             "record": _shown(self.record),
@@ -123,6 +125,7 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         calls=_calls(givens),
         auto=_flag(givens.key("plan", "auto"), default=True),
         spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
+        schemas=_schemas(givens),
         report_dir=_report_dir(givens, folder),
         record=_record(givens),
         strict=_flag(givens.get("strict")),
@@ -263,6 +266,16 @@ def _report_dir(givens: Givens, folder: Path) -> Path:
         return folder / "adcp-report"
     path = located(found, found.value)
     if path.exists() and not path.is_dir():
+        raise found.fail(f"{quote(found.value, 100)} is not a folder")
+    return path
+
+
+def _schemas(givens: Givens) -> Path | None:
+    found = givens.get("schemas")
+    if found is None:
+        return None
+    path = located(found, found.value)
+    if not path.is_dir():
         raise found.fail(f"{quote(found.value, 100)} is not a folder")
     return path
 

@@ -29,5 +29,6 @@ def rfc(number: int, section: str) -> str:
 EXTRACTION = "building/by-layer/L0/mcp-response-extraction"
 MCP_GUIDE = "building/by-layer/L0/mcp-guide"
 TRANSPORT_ERRORS = "building/operating/transport-errors"
+SCHEMAS = "building/by-layer/L0/schemas"
 ERROR_HANDLING = "building/by-layer/L3/error-handling"
 SECURITY = "building/by-layer/L1/security"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import jsontext
 from .calls import PlannedCall
@@ -16,6 +16,9 @@ from .reading import Document
 from .tasks import Task
 from .text import quote
 from .transcript import Era, Exchange
+
+if TYPE_CHECKING:
+    from .schemas import Validators
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +242,8 @@ class Server:
     era: Era | None = None  # the one that calls ran in
     release: str | None = None  # AdCP release that it serves; None: it has no capabilities
     release_source: str = ""
+    supported: tuple[str, ...] = ()  # AdCP releases that it lists, the newest first
+    schemas: Validators | None = None  # what its payloads are judged by; None: none are at hand
     tools: tuple[Mapping[str, Any], ...] = ()
     initialize: Mapping[str, Any] = field(default_factory=dict)
 

@@ -45,6 +45,7 @@ class Finding:
     expected: str = ""
     received: str = ""
     curl: str = ""
+    further: tuple[str, ...] = ()
 
 
 def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Finding:
@@ -99,6 +100,7 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
         expected=safe(problem.expected, 300),
         received=safe(problem.received, 300),
         curl=curl(exchange.request) if exchange else "",
+        further=tuple(safe(text, 300) for text in problem.further),
     )
 
 

@@ -102,6 +102,10 @@ class _Page:
         yield from self._labelled("expected", first.expected)
         yield from self._labelled("received", first.received)
         yield from self._whole("at", first.pointer or "")
+        for text in first.further[: self._shown]:
+            yield from self._labelled("also", text)
+        if rest := len(first.further[self._shown :]) if self._shown else 0:
+            yield from self._paragraph(f"and {plural(rest, 'other line')} about it, in report.json")
         messages = _by(group, lambda item: item.message)
         for same in messages[1 : self._shown]:
             yield from self._paragraph(f"also{self._subjects(same)}: {same[0].message}")

@@ -9,6 +9,7 @@ CORE = (
     "pytest_adcp.suites.adcp.extraction",
     "pytest_adcp.suites.adcp.errors",
     "pytest_adcp.suites.adcp.error_members",
+    "pytest_adcp.suites.adcp.schemas",
     "pytest_adcp.suites.adcp.security",
 )
 CLIENT = ("pytest_adcp.suites.client.vectors",)

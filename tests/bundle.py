@@ -20,6 +20,8 @@ import pytest
 from jsonschema import Draft7Validator
 from pytest_adcp.harness.calls import Take
 from pytest_adcp.harness.jsonvalues import resolve
+from pytest_adcp.harness.schema_bundle import find_bundle
+from pytest_adcp.harness.schemas import Validators
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
@@ -58,6 +60,14 @@ def folder() -> Path | None:
         if spec and spec.submodule_search_locations
         else None
     )
+
+
+@cache
+def validators() -> Validators | None:
+    """Return what judges payloads by these schemas; None where there are none."""
+    named = os.environ.get("ADCP_TEST_SCHEMAS")
+    found = find_bundle(Path(named) if named else None)
+    return Validators(found) if found else None
 
 
 def answered(

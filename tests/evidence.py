@@ -17,6 +17,7 @@ from typing import Any
 from pytest_adcp.harness.calls import Expect, PlannedCall, Purpose
 from pytest_adcp.harness.evidence import UNKNOWN_TOOL_SUBJECT, Evidence
 from pytest_adcp.harness.rules import Rule, load
+from pytest_adcp.harness.schemas import Validators
 from pytest_adcp.harness.session import STATELESS_REVISION, Outgoing, Session
 from pytest_adcp.harness.transcript import (
     End,
@@ -102,6 +103,7 @@ def surveyed(
     discover: Http | None = None,
     pages: Sequence[Http] | None = None,
     unknown_tool: Http | None = None,
+    schemas: Validators | None = None,
 ) -> Evidence:
     """Return the evidence of a survey of a good server, with the answers given here in the place of its own.
 
@@ -112,6 +114,7 @@ def surveyed(
         tools: what tools/list gives; the tool that is called where None.
         pages: the answers to tools/list, page by page, instead of one good answer.
         unknown_tool: the answer to the call of a tool that is not listed; None does not call it.
+        schemas: what judges payloads.
     """
     stateless = revision == STATELESS_REVISION
     era = Era.STATELESS if stateless else Era.HANDSHAKE
@@ -174,7 +177,7 @@ def surveyed(
         limits=limits or Limits(),
         calls=(call,) if answer is not None else (),
     )
-    return Evidence(Transcript(survey, tuple(log.exchanges)), spec=release)
+    return Evidence(Transcript(survey, tuple(log.exchanges)), spec=release, schemas=schemas)
 
 
 def stream(*events: Any) -> bytes:

@@ -9,6 +9,7 @@ import anyio
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.plan import ConfiguredCall, PlanRequest
 from pytest_adcp.harness.rules import load
+from pytest_adcp.harness.schemas import Validators
 from pytest_adcp.harness.survey import Order, Surveyor
 from pytest_adcp.harness.target import Credentials, Target
 from pytest_adcp.harness.transcript import Limits, Transcript
@@ -39,9 +40,9 @@ def survey(
     return surveyor.transcript()
 
 
-def judge_core(transcript: Transcript) -> list[Finding]:
-    """Judge every rule of the core profile."""
-    evidence = Evidence(transcript)
+def judge_core(transcript: Transcript, schemas: Validators | None = None) -> list[Finding]:
+    """Judge every rule of the core profile; payloads by AdCP's schemas too, where they are given."""
+    evidence = Evidence(transcript, schemas=schemas)
     return [judge(rule, entry) for rule in load(CORE) for entry in evidence.entries(rule.judged)]
 
 

@@ -51,6 +51,7 @@ replay: run.jsonl
 report_dir: out
 strict: true
 spec: 3.1
+schemas: bundles
 production: true
 vectors: [more.json]
 ca_file: ca.pem

@@ -131,6 +131,18 @@ def test_a_usage_error_is_one_line_and_exit_code_4(pytester: pytest.Pytester) ->
     ]
 
 
+def test_the_folder_of_schemas(monkeypatch) -> None:
+    for name in "abc":
+        Path(name).mkdir()
+    assert told(URL).schemas is None
+    Path("adcp.yaml").write_text("schemas: c\n")
+    assert told(URL).schemas == Path.cwd() / "c"
+    monkeypatch.setenv("ADCP_SCHEMAS", "b")
+    assert told(URL).schemas == Path.cwd() / "b"
+    assert told(URL, "--adcp-schemas=a").schemas == Path.cwd() / "a"
+    assert told(URL, "--adcp-schemas=a").public()["schemas"] == "a"
+
+
 # fmt: off
 ORDER = [
     ("concurrency", "8", "7", "6", lambda told: told.limits.concurrency, (8, 7, 6, 4)),

@@ -14,7 +14,17 @@ from pytest_adcp.harness.seller import SellerOptions, running
 from runs import run
 
 ROOT = Path(__file__).parents[1]
-NOT_AT_START = {"h11", "yaml", "jsonschema", "anyio", "httpx", "mcp", "jinja2", "pytest_adcp.harness.survey"}
+NOT_AT_START = {
+    "h11",
+    "yaml",
+    "jsonschema",
+    "jsonschema_rs",
+    "anyio",
+    "httpx",
+    "mcp",
+    "jinja2",
+    "pytest_adcp.harness.survey",
+}
 
 
 @pytest.fixture

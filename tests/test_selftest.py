@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from bundle import validators
 from pytest_adcp.harness.calls import Expect
 from pytest_adcp.harness.plan import ConfiguredCall
 from pytest_adcp.harness.rules import Level, load
@@ -12,6 +13,7 @@ from pytest_adcp.harness.seller.faults import Fault, faults
 from pytest_adcp.harness.seller.options import Answers, Eras, Release, SellerOptions
 from pytest_adcp.harness.seller.server import running
 from pytest_adcp.harness.settings import DEMO_ACCOUNT
+from pytest_adcp.harness.tasks import catalogue
 from pytest_adcp.harness.verdict import Outcome
 from pytest_adcp.suites import CORE
 from surveys import judge_core, survey, with_outcome
@@ -27,7 +29,7 @@ def test_clean_seller_passes_every_rule(era: str, answers: str, sessions: bool, 
     )
     with running(options) as url:
         transcript = survey(url, allow_mutating=True, sandbox_account=DEMO_ACCOUNT)
-    findings = judge_core(transcript)
+    findings = judge_core(transcript, validators())
     bad = [f for f in findings if f.outcome not in (Outcome.PASSED, Outcome.NOT_APPLICABLE)]
     assert not bad, bad
     assert transcript.survey.complete
@@ -37,10 +39,15 @@ def test_clean_seller_passes_every_rule(era: str, answers: str, sessions: bool, 
 @pytest.mark.parametrize("fault", faults().values(), ids=lambda fault: fault.name)
 def test_fault_breaks_exactly_its_rules(fault: Fault) -> None:
     with running(SellerOptions(fault=fault.name, **fault.needs)) as url:
-        transcript = survey(url, calls=[_configured(call) for call in fault.calls])
-    findings = judge_core(transcript)
-    assert with_outcome(findings, Outcome.FAILED) == fault.fails
+        calls = [_configured(call) for call in fault.calls]
+        mutating = any(catalogue()[call.tool].mutating for call in calls)
+        transcript = survey(url, calls=calls, allow_mutating=mutating, sandbox_account=DEMO_ACCOUNT)
+    schemas = validators()
+    findings = judge_core(transcript, schemas)
+    assert with_outcome(findings, Outcome.FAILED) == fault.fails | (fault.fails_schema if schemas else set())
     assert with_outcome(findings, Outcome.ADVISORY) == fault.advises
+    if schemas is not None:
+        assert with_outcome(judge_core(transcript), Outcome.FAILED) == fault.fails
     blocked = with_outcome(findings, Outcome.BLOCKED) or transcript.survey.unusable
     assert bool(blocked) or not fault.blocks
     if not (fault.fails or fault.blocks):
@@ -62,10 +69,10 @@ def test_every_rule_has_a_fault(level: Level) -> None:
     broken = {
         rule
         for fault in faults().values()
-        for rule in (fault.fails if level is Level.MUST else fault.advises)
+        for rule in (fault.fails | fault.fails_schema if level is Level.MUST else fault.advises)
     }
     rules = {rule.id for rule in load(CORE) if rule.level is level}
     assert rules <= broken
-    assert {rule for fault in faults().values() for rule in fault.fails | fault.advises} <= {
-        r.id for r in load(CORE)
-    }
+    assert {
+        rule for fault in faults().values() for rule in fault.fails | fault.fails_schema | fault.advises
+    } <= {r.id for r in load(CORE)}

@@ -65,6 +65,7 @@ def test_defaults() -> None:
         calls=(),
         auto=True,
         spec=None,
+        schemas=None,
         report_dir=Path.cwd() / "adcp-report",
         record=None,
         strict=False,
@@ -114,6 +115,8 @@ WRONG = [
      'adcp.yaml, line 1, client_limit: must be a size of 1 KiB to 1 GiB, such as 16777216, 16MiB or 4MB, not "2GiB"'),
     ([URL, "--adcp-rate=5/m"], None, '--adcp-rate: must be a number of requests per second, such as 5 or 0.5/s, not "5/m"'),
     ([URL, "--adcp-spec=3.3"], None, '--adcp-spec: unknown AdCP release "3.3"; did you mean "3.2"? (known: 3.0, 3.1, 3.2)'),
+    ([URL, "--adcp-schemas=nowhere"], None, '--adcp-schemas: "nowhere" is not a folder'),
+    ([URL], "schemas: adcp.yaml", 'adcp.yaml, line 1, schemas: "adcp.yaml" is not a folder'),
     ([URL, "--adcp-sandbox-account={"], None,
      "--adcp-sandbox-account: is not JSON: Expecting property name enclosed in double quotes at character 2"),
     ([URL, "--adcp-sandbox-account=[]"], None, '--adcp-sandbox-account: must be a JSON object, such as {"account_id": "..."}'),
@@ -220,8 +223,8 @@ SURVEYS = [option for option in OPTIONS if option.surveys]
 
 def test_which_options_decide_what_is_sent() -> None:
     assert {option.name for option in OPTIONS} - {option.name for option in SURVEYS} == {
-        *("config", "explain", "no-transcript", "profile", "replay", "report-dir", "rules", "spec", "strict"),
-        *("tool", "trace", "vectors"),
+        *("config", "explain", "no-transcript", "profile", "replay", "report-dir", "rules", "schemas"),
+        *("spec", "strict", "tool", "trace", "vectors"),
     }
 
 

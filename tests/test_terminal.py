@@ -201,6 +201,18 @@ def test_a_failed_rule_says_what_where_and_what_to_change() -> None:
     ]
 
 
+def test_what_else_is_wrong_with_an_answer_is_cut_short() -> None:
+    further = tuple(f"/products/{number}: `name` is missing" for number in range(5))
+    lines = section(shown(target(wrapped("a", further=further))), "FAILED")
+    assert lines[4:8] == [
+        "  also:     /products/0: `name` is missing",
+        "  also:     /products/1: `name` is missing",
+        "  also:     /products/2: `name` is missing",
+        "  and 2 other lines about it, in report.json",
+    ]
+    assert "/products/4: `name` is missing" in text(target(wrapped("a", further=further)), verbosity=1)
+
+
 def test_each_message_of_a_rule_stands_there_once() -> None:
     findings = [
         *wrapped("a", "b"),

@@ -7,12 +7,12 @@ import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from . import error_objects, failures, lifecycle, messages, payloads, results, streams, transport
+from . import error_objects, failures, lifecycle, messages, payloads, results, schemas, streams, transport
 from .model import Fault, UnknownFaultError
 
 __all__ = ["Fault", "UnknownFaultError", "fault_named", "faults"]
 
-MODULES = (payloads, results, failures, error_objects, messages, lifecycle, streams, transport)
+MODULES = (payloads, schemas, results, failures, error_objects, messages, lifecycle, streams, transport)
 
 
 @functools.cache

@@ -32,7 +32,8 @@ def _edited(edit: Callable[[Json], Json]) -> Hooks:
     return on_failure(change)
 
 
-def _with(**members: object) -> Hooks:
+def with_members(**members: object) -> Hooks:
+    """Set members of the error object everywhere it stands."""
     return _edited(lambda error: {**error, **members})
 
 
@@ -53,7 +54,7 @@ FAULTS = (
     Fault(
         "error-code-unknown",
         "Codes are of the seller's own making.",
-        _with(code="TIDE_TOO_LOW"),
+        with_members(code="TIDE_TOO_LOW"),
         advises=rules("adcp.errors.known-code"),
     ),
     Fault(
@@ -68,7 +69,7 @@ FAULTS = (
         rules("adcp.errors.expected-code"),
         calls=({**FUTURE_MAJOR, "error_codes": ["VERSION_UNSUPPORTED"]},),
     ),
-    Fault("recovery-unknown", "recovery is of no class there is.", _with(recovery="fatal"), RECOVERY),
+    Fault("recovery-unknown", "recovery is of no class there is.", with_members(recovery="fatal"), RECOVERY),
     Fault(
         "recovery-missing",
         "Errors have no recovery.",
@@ -86,33 +87,33 @@ FAULTS = (
         ),
         advises=rules("adcp.errors.recovery-class"),
     ),
-    Fault("retry-after-string", "retry_after is a string.", _with(retry_after="30"), RETRY_AFTER),
-    Fault("retry-after-a-day", "retry_after is a day.", _with(retry_after=86_400), RETRY_AFTER),
+    Fault("retry-after-string", "retry_after is a string.", with_members(retry_after="30"), RETRY_AFTER),
+    Fault("retry-after-a-day", "retry_after is a day.", with_members(retry_after=86_400), RETRY_AFTER),
     Fault(
         "retry-after-fraction",
         "retry_after is no whole number, as 3.2 wants it.",
-        _with(retry_after=1.5),
+        with_members(retry_after=1.5),
         RETRY_AFTER,
         needs={"release": Release.V3_2},
     ),
     Fault(
         "error-too-large",
         "Error objects are larger than clients read.",
-        _with(message="Something went wrong. " * 200),
+        with_members(message="Something went wrong. " * 200),
         rules("adcp.errors.size"),
     ),
-    Fault("error-details-string", "details is a string.", _with(details="none"), MEMBERS),
-    Fault("suggestion-array", "suggestion is an array.", _with(suggestion=["Try again."]), MEMBERS),
+    Fault("error-details-string", "details is a string.", with_members(details="none"), MEMBERS),
+    Fault("suggestion-array", "suggestion is an array.", with_members(suggestion=["Try again."]), MEMBERS),
     Fault(
         "error-details-large",
         "details is larger than sellers should make it.",
-        _with(details={"accepted_values": [f"value-{number}" for number in range(60)]}),
+        with_members(details={"accepted_values": [f"value-{number}" for number in range(60)]}),
         advises=rules("adcp.errors.details-size"),
     ),
     Fault(
         "error-field-disagrees",
         "field does not name what the first issue points to.",
-        _with(
+        with_members(
             field="brief",
             issues=[
                 {"pointer": "/buying_mode", "message": "is none of the allowed values", "keyword": "enum"}

@@ -23,6 +23,7 @@ class Fault:
     hooks: Hooks
     fails: frozenset[str] = frozenset()  # ids of MUST rules
     advises: frozenset[str] = frozenset()  # ids of SHOULD rules
+    fails_schema: frozenset[str] = frozenset()  # ids of MUST rules that need AdCP's schemas to say so
     blocks: bool = False  # keeps rules from a verdict: no answer comes, or all are good, or all are bad
     needs: Mapping[str, Any] = field(default_factory=dict)  # members of SellerOptions
     calls: tuple[Mapping[str, Any], ...] = ()  # calls of adcp.yaml without which the rules have no subject
