@@ -1,4 +1,4 @@
-"""The calls of a survey, as they are planned."""
+"""The calls of a survey, as they are planned, and the words for why each is made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,36 @@ class Purpose(StrEnum):
 
     GOOD = "good"  # a sample request of the catalogue, which the seller should answer
     BAD = "bad"  # a request made to be refused
+    PROBE = "probe"  # a request that tries one behaviour, see Probe
     CONFIGURED = "configured"  # the user asked for it in adcp.yaml
+
+
+class Probe(StrEnum):
+    """A behaviour that a call of a task tries, beyond whether the task succeeds. harness/probes/ says what is sent."""
+
+    NO_ARGUMENTS = "no-arguments"  # get_adcp_capabilities with {}
+    CONTEXT = "context"  # a context of every kind of JSON value
+    ENVELOPE_FIELDS = "envelope-fields"  # envelope members that the task has no use for
+    UNKNOWN_FIELD = "unknown-field"
+    SUPPORTED_MAJOR = "supported-major"
+    UNKNOWN_RELEASE = "unknown-release"
+    VERSION_CONFLICT = "version-conflict"
+    PRERELEASE = "prerelease"
+    CREDENTIAL = "credential"  # a credential among the arguments
+    NOT_FOUND = "not-found"  # two ids that nobody has
+    PAGE = "page"  # a list, an item a page
+    NO_KEY = "no-key"  # a mutating request without idempotency_key
+    REPLAY = "replay"  # the same request again
+    KEY_CONFLICT = "key-conflict"  # another request with a key that was used
+    FAILURE_AGAIN = "failure-again"  # a request that failed, again, with the same key
+
+
+class Credentials(StrEnum):
+    """Credentials that open nothing, for a server that asks for some."""
+
+    NONE = "none"
+    UNKNOWN = "unknown"  # well formed, and nobody's
+    MALFORMED = "malformed"  # an Authorization header of no scheme
 
 
 class Expect(StrEnum):
@@ -47,6 +76,10 @@ class PlannedCall:
     violates: str = ""  # for a bad request: what is wrong with it, in words
     after: str | None = None  # a bad request is sent only when the call with this subject was accepted
     takes: tuple[Take, ...] = field(default=())
+    probe: Probe | None = None
+    baseline: str | None = (
+        None  # the call whose answer this one's is compared with; made when that one has its answer
+    )
 
     @property
     def subject(self) -> str:

@@ -20,7 +20,7 @@ from .config import shown_path
 from .demo import DemoError, demo_seller
 from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
-from .plan import CAPABILITIES, Plan, PlanRequest, describe
+from .plan import Plan, PlanRequest, describe
 from .progress import Progress
 from .redact import Redactor
 from .rules import Level, Profile, Rule, load
@@ -31,6 +31,7 @@ from .settings import Settings
 from .subjects import Entry, Gap
 from .survey import Order, Surveyor
 from .target import Target
+from .tasks import CAPABILITIES
 from .text import safe
 from .tls import ssl_context
 from .transcript import Diagnosis, Kind, Transcript, TranscriptError, file_digest
@@ -262,7 +263,7 @@ class Conformance:
         if rule.profile is Profile.CLIENT:
             return vector_subjects.of_kind(rule.judged, self._vectors)
         assert self.evidence is not None
-        entries = self.evidence.entries(rule.judged)
+        entries = self.evidence.of(rule)
         if not self.settings.tools:
             return entries
         kept = tuple(entry for entry in entries if self._wants(entry))

@@ -9,16 +9,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .calls import Expect, Purpose
+from .calls import Expect, Probe, Purpose
 from .classify import Class, classify
 from .extraction import extract_error, extract_success
 from .patience import asked_delay
+from .probes.subjects import capabilities, metadata, probed, refusals
 from .reading import Reading, no_answer, read, why_no_response
 from .release import PINNED, release_of, supported_by
-from .rules import Judged
+from .rules import Judged, Rule
 from .session import STATELESS_REVISION
-from .subjects import Answer, Entry, Expectation, Gap, Handshake, Message, Reply, Result, Server, Tools
-from .tasks import catalogue
+from .subjects import (
+    Answer,
+    Entry,
+    Expectation,
+    Gap,
+    Handshake,
+    Message,
+    Reply,
+    Result,
+    Server,
+    Tools,
+)
+from .tasks import CAPABILITIES, catalogue
 from .transcript import Era, Exchange, Kind, Transcript
 
 if TYPE_CHECKING:
@@ -37,8 +49,8 @@ class Evidence:
         self.transcript = transcript
         self._spec = spec
         self._schemas = schemas
-        self._calls = {call.subject: call for call in transcript.survey.calls}
-        self._readings: dict[int, Reading] = {e.index: read(e) for e in transcript.exchanges}
+        self.calls = {call.subject: call for call in transcript.survey.calls}
+        self.readings: dict[int, Reading] = {e.index: read(e) for e in transcript.exchanges}
         self.server = self._server()
         self._entries: dict[Judged, tuple[Entry, ...]] = {}
 
@@ -47,6 +59,12 @@ class Evidence:
         if kind not in self._entries:
             self._entries[kind] = _settled(kind, tuple(self._build(kind)), self)
         return self._entries[kind]
+
+    def of(self, rule: Rule) -> tuple[Entry, ...]:
+        """Return what a rule is tried on; never empty."""
+        if rule.judged is not Judged.PROBED:
+            return self.entries(rule.judged)
+        return tuple(entry for probe in Probe if probe in rule.probes for entry in probed(self, probe))
 
     # -- one generator a kind -------------------------------------------------------------------------------
 
@@ -61,10 +79,14 @@ class Evidence:
             Judged.UNKNOWN_TOOL: self._unknown_tool,
             Judged.RESULT: self._results,
             Judged.ANSWER: lambda: self.answers,
-            Judged.SUCCESS: lambda: self._of_class(Class.SUCCESS),
-            Judged.ERROR: lambda: self._of_class(Class.ERROR),
-            Judged.INTERIM: lambda: self._of_class(Class.INTERIM),
+            Judged.SUCCESS: lambda: self.entries_of(Class.SUCCESS),
+            Judged.ERROR: lambda: self.entries_of(Class.ERROR),
+            Judged.INTERIM: lambda: self.entries_of(Class.INTERIM),
             Judged.EXPECTATION: self._expectations,
+            Judged.PROBED: lambda: (entry for probe in Probe for entry in probed(self, probe)),
+            Judged.CAPABILITIES: lambda: capabilities(self),
+            Judged.REFUSAL: lambda: refusals(self),
+            Judged.METADATA: lambda: metadata(self),
             Judged.SUCCESS_VECTOR: tuple,
             Judged.ERROR_VECTOR: tuple,
         }
@@ -72,11 +94,11 @@ class Evidence:
 
     def _replies(self) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
-            if exchange.kind in (Kind.INITIALIZED, Kind.REPLY, Kind.DELETE):
+            if exchange.kind in _NOT_JUDGED_AS_REPLIES:
                 continue
             label = _label(exchange)
-            if not (why := no_answer(exchange)) or self._readings[exchange.index].response is not None:
-                yield self._reply(exchange)
+            if not (why := no_answer(exchange)) or self.readings[exchange.index].response is not None:
+                yield self.reply(exchange)
             elif not exchange.retried:
                 # One era is enough: how the other one is refused blocks nothing.
                 yield Gap(label, why, blocked=not self._is_other_era(exchange), exchange=exchange)
@@ -85,13 +107,14 @@ class Evidence:
         other = Kind.INITIALIZE if self.server.era is Era.STATELESS else Kind.DISCOVER
         return exchange.kind is other
 
-    def _reply(self, exchange: Exchange) -> Reply:
-        reading = self._readings[exchange.index]
+    def reply(self, exchange: Exchange) -> Reply:
+        """Return an exchange as what came back to a request."""
+        reading = self.readings[exchange.index]
         return Reply(
             label=_label(exchange),
             exchange=exchange,
             server=self.server,
-            revision=self._revision(exchange),
+            revision=self.revision_of(exchange),
             sent=reading.sent,
             documents=reading.documents,
             document=reading.document,
@@ -109,23 +132,23 @@ class Evidence:
                 if why := no_answer(exchange):
                     yield Gap(_label(exchange), why, blocked=True, exchange=exchange)
                 else:
-                    yield self._reply(exchange)
+                    yield self.reply(exchange)
 
     def _handshakes(self, kind: Kind) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
-            result = self._readings[exchange.index].result
+            result = self.readings[exchange.index].result
             if exchange.kind is kind and result is not None:
-                yield Handshake(_label(exchange), exchange, self.server, self._revision(exchange), result)
+                yield Handshake(_label(exchange), exchange, self.server, self.revision_of(exchange), result)
 
     def _tools(self) -> Iterator[Entry]:
         pages = [e for e in self.transcript.exchanges if e.kind is Kind.LIST]
         if any(self._list_page(page) is not None for page in pages):
-            yield Tools("tools/list", pages[-1], self.server, self._revision(pages[-1]), self.server.tools)
+            yield Tools("tools/list", pages[-1], self.server, self.revision_of(pages[-1]), self.server.tools)
 
     def _unknown_tool(self) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
             if exchange.subject == UNKNOWN_TOOL_SUBJECT and not exchange.retried:
-                entry = self._reply(exchange)
+                entry = self.reply(exchange)
                 limited = asked_delay(exchange, entry.response) is not None
                 why = no_answer(exchange) or ("RATE_LIMITED to the end" if limited else "")
                 if why or entry.response is None:
@@ -138,12 +161,12 @@ class Evidence:
         for exchange in self.transcript.exchanges:
             if exchange.kind not in (Kind.CALL, Kind.POLL, Kind.PROBE):
                 continue
-            reading = self._readings[exchange.index]
+            reading = self.readings[exchange.index]
             result = reading.result
             if reading.sent.get("method") != "tools/call":
                 continue
             if result is not None:
-                yield Result(_label(exchange), exchange, self.server, self._revision(exchange), result)
+                yield Result(_label(exchange), exchange, self.server, self.revision_of(exchange), result)
             elif exchange.kind is Kind.CALL and not exchange.retried:
                 why = no_answer(exchange) or (why_no_response(exchange) if not reading.response else "")
                 if why:
@@ -156,11 +179,11 @@ class Evidence:
 
     def _answers(self) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
-            call = self._calls.get(exchange.subject)
+            call = self.calls.get(exchange.subject)
             task = catalogue().get(call.tool) if call else None
             if exchange.kind not in (Kind.CALL, Kind.POLL) or call is None or task is None:
                 continue
-            reading = self._readings[exchange.index]
+            reading = self.readings[exchange.index]
             delay = asked_delay(exchange, reading.response)
             plea = delay is not None
             why = (
@@ -196,7 +219,7 @@ class Evidence:
                 label=label,
                 exchange=exchange,
                 server=self.server,
-                revision=self._revision(exchange),
+                revision=self.revision_of(exchange),
                 call=call,
                 task=task,
                 message=response,
@@ -216,7 +239,7 @@ class Evidence:
             why, exchange = "no AdCP task was called", None
         elif dead:
             why, exchange = dead[0].why, dead[0].exchange
-        elif not any(call.purpose in (purpose, Purpose.CONFIGURED) for call in self._calls.values()):
+        elif not any(call.purpose in (purpose, Purpose.CONFIGURED) for call in self.calls.values()):
             why, exchange = f"no {purpose} request could be made; give one with `calls:` in adcp.yaml", None
         elif kind is Judged.ERROR:
             why, exchange = (
@@ -230,7 +253,8 @@ class Evidence:
             )
         return Gap("-", why, blocked=True, exchange=exchange)
 
-    def _of_class(self, kind: Class) -> Iterator[Entry]:
+    def entries_of(self, kind: Class) -> Iterator[Answer]:
+        """Yield the answers of a class."""
         for entry in self.answers:
             if isinstance(entry, Answer) and entry.kind is kind:
                 yield entry
@@ -249,15 +273,29 @@ class Evidence:
             else:
                 yield Expectation(call.subject, exchange, self.server, answer.revision, call, answer)
 
+    @cached_property
+    def outcomes(self) -> Mapping[str, Answer | Gap]:
+        """What became of each call, by its subject."""
+        found: dict[str, Answer | Gap] = {}
+        for entry in self.answers:
+            exchange = entry.exchange
+            if exchange is None or exchange.retried or not isinstance(entry, Answer | Gap):
+                continue
+            # A plea for patience to the end is a gap and an answer: what became of the call is the gap.
+            if not isinstance(found.get(exchange.subject), Gap):
+                found[exchange.subject] = entry
+        return found
+
     # -- what the server says about itself --------------------------------------------------------------------
 
-    def _revision(self, exchange: Exchange) -> str | None:
+    def revision_of(self, exchange: Exchange) -> str | None:
+        """Return the MCP revision that an exchange was spoken in."""
         if exchange.era is Era.STATELESS:
             return STATELESS_REVISION
         return self.server.revision if exchange.era is Era.HANDSHAKE else None
 
     def _list_page(self, exchange: Exchange) -> list[Any] | None:
-        result = self._readings[exchange.index].result
+        result = self.readings[exchange.index].result
         tools = result.get("tools") if result is not None else None
         return tools if isinstance(tools, list) else None
 
@@ -268,7 +306,7 @@ class Evidence:
         era: Era | None = None
         last_page: list[Any] = []
         for exchange in self.transcript.exchanges:
-            result = self._readings[exchange.index].result
+            result = self.readings[exchange.index].result
             if exchange.kind is Kind.INITIALIZE and result is not None:
                 initialize, info = result, result.get("serverInfo")
             elif exchange.kind is Kind.DISCOVER and result is not None and info is None:
@@ -305,10 +343,10 @@ class Evidence:
 
     def _capabilities(self) -> Mapping[str, Any] | None:
         for exchange in self.transcript.exchanges:
-            call = self._calls.get(exchange.subject)
+            call = self.calls.get(exchange.subject)
             if call is None or call.tool != "get_adcp_capabilities":
                 continue
-            result = self._readings[exchange.index].result
+            result = self.readings[exchange.index].result
             if result is not None:
                 data = extract_success(result, limit=self.transcript.survey.limits.client_limit).data
                 if data is not None:
@@ -340,8 +378,18 @@ _NOTHING = {
     Judged.ANSWER: "no AdCP task was called",
     Judged.INTERIM: "no answer was submitted, working, input-required or auth-required",
     Judged.EXPECTATION: "no configured call says what it expects",
+    Judged.CAPABILITIES: f"{CAPABILITIES} gave no success to judge",
+    Judged.METADATA: "the server serves no OAuth metadata",
 }
-_OPTIONAL = {Judged.NOTIFICATION, Judged.DISCOVERY, Judged.INTERIM, Judged.EXPECTATION}
+_OPTIONAL = {
+    Judged.NOTIFICATION,
+    Judged.DISCOVERY,
+    Judged.INTERIM,
+    Judged.EXPECTATION,
+    Judged.METADATA,
+}
+# What comes back to these is no answer to a request of the plan.
+_NOT_JUDGED_AS_REPLIES = {Kind.INITIALIZED, Kind.REPLY, Kind.DELETE, Kind.REFUSAL, Kind.METADATA}
 
 
 def _settled(kind: Judged, entries: tuple[Entry, ...], evidence: Evidence) -> tuple[Entry, ...]:

@@ -14,6 +14,7 @@ from .calls import Take
 from .jsonvalues import pointer
 
 UNKNOWN = "$unknown"
+UNKNOWN_VALUE = re.compile(r"unknown_[0-9a-f]{16}")  # what it is filled with
 _NEEDED = "$needed"
 _BRAND = {"domain": "acmeoutdoor.example"}
 _ABSENT = object()

@@ -8,15 +8,16 @@ from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
+from . import probes
 from .arguments import Shape, shape
 from .calls import Expect, NotCalled, PlannedCall, Purpose
 from .placeholders import Values, fill
-from .tasks import UNKNOWN_ID, Bad, Change, Task, catalogue, look_alike
+from .probes.candidates import Candidate
+from .tasks import CAPABILITIES, UNKNOWN_ID, Bad, Change, Task, catalogue, look_alike
 from .text import plural, quote, safe
 
 MAX_AUTOMATIC = 100  # calls that nobody configured
 SAMPLE = "sample"  # the name of a task's good call
-CAPABILITIES = "get_adcp_capabilities"
 
 _CONFIGURE = "give it with `calls:` in adcp.yaml"
 _MUTATING = "changes something at the seller; needs --adcp-allow-mutating and --adcp-sandbox-account"
@@ -106,7 +107,8 @@ class _Planner:
         configured = list(self._from_configuration())
         subjects = {draft.call.subject for draft in configured}
         automatic = [draft for draft in self._from_catalogue() if draft.call.subject not in subjects]
-        drafts = self._within_bounds(self._reachable([*automatic, *configured]))
+        drafts = self._reachable([*automatic, *configured])
+        drafts = self._within_bounds([*drafts, *self._probes(drafts)])
         calls = tuple(_chained(sorted(drafts, key=lambda draft: draft.order)))
         return Plan(calls, tuple(self._not_called), tuple(self._problems()))
 
@@ -198,6 +200,26 @@ class _Planner:
             takes=tuple(replace(take, argument=tool.place(take.argument)) for take in takes),
         )
 
+    # -- probes of single behaviours ------------------------------------------------------------------------
+
+    def _probes(self, drafts: list[_Draft]) -> Iterator[_Draft]:
+        """Yield the calls that try single behaviours of the tasks that are called, after all else of their tools."""
+        if not self._request.auto:
+            return
+        samples = [d.call for d in drafts if d.call.name == SAMPLE and d.call.purpose is Purpose.GOOD]
+        candidates = [
+            Candidate(task, shape(self._listed[task.name].get("inputSchema"), task.arguments), sample)
+            for sample in samples
+            for task in (catalogue()[sample.tool],)
+        ]
+        bad = [draft.call for draft in drafts if draft.bad]
+        values = Values(self._run_id, "probes", self._request.today)
+        for rank, call in enumerate(probes.calls(candidates, bad, values), start=MAX_AUTOMATIC):
+            if isinstance(call, NotCalled):
+                self._not_called.append(call)
+            else:
+                yield self._draft(call, rank)
+
     # -- configured calls -----------------------------------------------------------------------------------
 
     def _from_configuration(self) -> Iterator[_Draft]:
@@ -285,7 +307,7 @@ class _Planner:
         )
         if len(automatic) > MAX_AUTOMATIC:
             self._leave_out(
-                plural(len(automatic) - MAX_AUTOMATIC, "further bad request"),
+                plural(len(automatic) - MAX_AUTOMATIC, "further request"),
                 f"a plan has {MAX_AUTOMATIC} automatic calls at most; choose tools with --adcp-tool",
             )
         return [*automatic[:MAX_AUTOMATIC], *configured]
@@ -341,9 +363,11 @@ def describe(made: Plan) -> str:
         lines.append(f"      {quote(call.arguments, 2000)}")
         sources = ((safe(take.argument), safe(take.value), safe(take.tool)) for take in call.takes)
         lines.extend(f"      {place}: {value} from an answer of {tool}" for place, value, tool in sources)
+        after = f", if the seller accepts {call.after}" if call.after else ""
         if call.violates:
-            after = f", if the seller accepts {call.after}" if call.after else ""
             lines.append(f"      to be refused{after}: {call.violates}")
+        elif call.probe is not None:
+            lines.append(f"      tries {call.probe}{after}")
     if made.not_called:
         lines.append("not called")
         lines.extend(f"  {safe(left.item)}: {safe(left.why, 1000)}" for left in made.not_called)

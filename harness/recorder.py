@@ -26,10 +26,11 @@ class Phase(IntEnum):
     LIST = 2
     CALLS = 3
     POLLS = 4
-    PROBES = 5
-    REPLIES = 6
-    DELETE = 7
-    NEIGHBOURS = 8
+    PAGES = 5
+    PROBES = 6
+    REPLIES = 7
+    DELETE = 8
+    NEIGHBOURS = 9
 
 
 # Where an exchange stands in a transcript; the tries at one place follow each other in time.

@@ -15,6 +15,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
 
+from .calls import Probe
 from .release import numbers
 
 
@@ -48,6 +49,10 @@ class Judged(StrEnum):
     ERROR = "error"  # an answer that says the task failed
     INTERIM = "interim"  # submitted, working, input-required, auth-required
     EXPECTATION = "expectation"  # a configured call and what the user says it must give
+    PROBED = "probed"  # what a probe gave, and what it is compared with; the rule names its probes
+    CAPABILITIES = "capabilities"  # what get_adcp_capabilities says, beside what the server lists
+    REFUSAL = "refusal"  # what came back to credentials that are none
+    METADATA = "metadata"  # a document of OAuth discovery
     SUCCESS_VECTOR = "success_vector"  # a vector of a success, and what a client library made of it
     ERROR_VECTOR = "error_vector"  # a vector of an error, likewise
 
@@ -108,6 +113,7 @@ class Rule:
     since: str | None = None  # AdCP release from which it holds
     advisory_since: str | None = None  # AdCP release from which it is a SHOULD
     revisions: frozenset[str] | None = None  # MCP revisions that it belongs to; None: all
+    probes: frozenset[Probe] = frozenset()  # where it judges `probed`: which ones
 
     @property
     def family(self) -> str:
@@ -144,14 +150,17 @@ def rule(
     since: str | None = None,
     advisory_since: str | None = None,
     revisions: Iterable[str] | None = None,
+    probes: Iterable[Probe] = (),
 ) -> Callable[[Judge], Judge]:
     """Make a function a rule.
 
     Its docstring's first paragraph is the requirement, the second tells a seller what to change.
 
     Raises:
-        TypeError: the parameter is none of Judged, or the docstring lacks one of its two parts.
+        TypeError: the parameter is none of Judged, the docstring lacks one of its two parts, or probes are named by
+            a rule that judges none, or not named by one that does.
     """
+    wanted = frozenset(probes)
 
     def decorate(function: Judge) -> Judge:
         parameters = list(inspect.signature(function).parameters)
@@ -160,6 +169,8 @@ def rule(
         requirement, _, fix = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
         if not requirement or not fix:
             raise TypeError(f"{id}: the docstring holds the requirement and, in a second paragraph, the fix")
+        if bool(wanted) != (parameters[0] == Judged.PROBED):
+            raise TypeError(f"{id}: a rule that judges `probed` names its probes, and no other does")
         function.adcp_rule = Rule(  # type: ignore[attr-defined]
             id=id,
             level=level,
@@ -171,6 +182,7 @@ def rule(
             since=since,
             advisory_since=advisory_since,
             revisions=frozenset(revisions) if revisions is not None else None,
+            probes=wanted,
         )
         return function
 

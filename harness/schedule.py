@@ -29,7 +29,7 @@ class Schedule:
         self._payloads: dict[str, Mapping[str, Any] | None] = dict.fromkeys(call.subject for call in calls)
         self._givers: dict[str, list[str]] = {}
         for call in calls:
-            if call.purpose is not Purpose.BAD:
+            if call.purpose in (Purpose.GOOD, Purpose.CONFIGURED):
                 self._givers.setdefault(call.tool, []).append(call.subject)
         self._changed = anyio.Event()
         self._closed = False
@@ -105,6 +105,8 @@ class Schedule:
         Where it was refused, that is what both are made for.
         """
         before = call.after
+        if call.baseline is not None and self._is_coming(call.baseline):
+            return None
         if before is None or before in self._accepted:
             return before is None or self._accepted[before]
         return None if self._is_coming(before) else True

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import jsontext
-from .calls import PlannedCall
+from .calls import Credentials, PlannedCall
 from .classify import Class
 from .extraction import ErrorExtraction, Extraction, Path, TextItem
 from .jsontext import Parsed
@@ -230,6 +230,48 @@ class Expectation(Subject):
     exchange: Exchange
     call: PlannedCall
     answer: Answer
+
+
+@dataclass(frozen=True)
+class Probed(Subject):
+    """A call that tries one behaviour, and what it gave.
+
+    `before` holds the answers that it is compared with, in the order in which they were asked for: the call that it varies, or
+    the pages before it; empty where it stands alone.
+    """
+
+    exchange: Exchange
+    call: PlannedCall
+    answer: Answer
+    before: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class Capabilities(Subject):
+    """A success of get_adcp_capabilities, beside what tools/list names."""
+
+    exchange: Exchange
+    answer: Answer
+    payload: Mapping[str, Any]
+    tools: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Refusal(Subject):
+    """What came back to a call of a protected task with credentials that are none; `credentials` says which."""
+
+    exchange: Exchange
+    credentials: Credentials
+    tool: str
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class Metadata(Subject):
+    """A document of OAuth discovery that the server serves; `value` is its JSON, whatever that is."""
+
+    exchange: Exchange
+    value: Any
 
 
 @dataclass(frozen=True)

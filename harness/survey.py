@@ -13,7 +13,7 @@ import anyio
 import anyio.abc
 
 from . import __version__
-from .calls import NotCalled, PlannedCall, Purpose
+from .calls import NotCalled, PlannedCall, Probe, Purpose
 from .classify import Class, classify
 from .conversation import Conversation, Headers, Said
 from .diagnosis import diagnose, look_around, unauthorized
@@ -21,6 +21,7 @@ from .evidence import UNKNOWN_TOOL_SUBJECT
 from .extraction import extract_success
 from .oauth import OAuthError, fetch_token
 from .plan import Plan, PlanRequest, plan
+from .probes import pages
 from .reading import no_answer
 from .recorder import Phase, Place, Recorder
 from .redact import Redactor
@@ -84,7 +85,7 @@ class Surveyor:
         self._started_at = datetime.now(UTC)
         self._unusable: Diagnosis | None = None
         self._schedule: Schedule | None = None
-        self._polled: list[PlannedCall] = []
+        self._followed: list[PlannedCall] = []  # calls that an answer led to
         self._chains: dict[str, float] = {}
         self._lead = 0.0
         self._done = 0
@@ -144,7 +145,7 @@ class Surveyor:
         exchanges = self.recorder.exchanges()
         sent = {exchange.subject for exchange in exchanges}
         handed_out = self._schedule.made if self._schedule else []
-        made = [call for call in (*handed_out, *self._polled) if call.subject in sent]
+        made = [call for call in (*handed_out, *self._followed) if call.subject in sent]
         unmade = [call for call in handed_out if call.subject not in sent]
         if self._schedule is not None and self.recorder.stopped:
             unmade += self._schedule.unmade()
@@ -306,6 +307,8 @@ class Surveyor:
         schedule.finished(call, accepted=accepted, payload=data if accepted else None)
         if kind is Class.INTERIM and data is not None:
             await self._poll(lane, call, index, data)
+        elif kind is Class.SUCCESS and call.probe is Probe.PAGE:
+            await self._turn_pages(lane, call, index, data or {})
 
     def _chain_before(self, call: PlannedCall) -> float:
         """Return the seconds of the longest chain of calls that a call had to wait for."""
@@ -331,12 +334,24 @@ class Surveyor:
             await anyio.sleep(_POLL_DELAYS[number - 1])
             name = f"{call.tool}-{call.name}-{number}"
             poll = PlannedCall("get_task_status", name, {"task_id": task_id}, Purpose.GOOD)
-            self._polled.append(poll)
+            self._followed.append(poll)
             said = await self._tools_call(lane, (Phase.POLLS, index), poll, Kind.POLL)
             kind, _ = self._outcome(poll, said)
             payload = extract_success(said.reading.result or {}, limit=self._limits.client_limit).data or {}
             if kind is not Class.SUCCESS or payload.get("status") not in ("submitted", "working"):
                 return
+
+    async def _turn_pages(self, lane: Lane, call: PlannedCall, index: int, data: Mapping[str, Any]) -> None:
+        """Read a list on, a page after the other."""
+        kind: Class | None = Class.SUCCESS
+        while kind is Class.SUCCESS and not self.recorder.stopped:
+            page = pages.following(call, data)
+            if page is None:
+                return
+            self._followed.append(page)
+            said = await self._tools_call(lane, (Phase.PAGES, index), page, Kind.CALL)
+            kind, payload = self._outcome(page, said)
+            call, data = page, payload or {}
 
     async def _unknown_tool(self, lane: Lane) -> None:
         name = f"adcp_no_such_tool_{self._run_id[:6]}"

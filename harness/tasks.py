@@ -35,6 +35,7 @@ ENVELOPE = frozenset(
     }
 )
 
+CAPABILITIES = "get_adcp_capabilities"  # the task that says what a seller is
 UNKNOWN_ID = "unknown-id"  # the bad request that asks for what nobody has
 
 _FILE = Path(__file__).with_name("tasks.yaml")
@@ -77,6 +78,7 @@ class Task:
     auto: bool  # may be called without being configured
     request: Mapping[str, Any]
     bad: tuple[Bad, ...]  # in the order in which they are tried
+    other: Mapping[str, Any]  # members that make another valid request of the sample; empty where none do for sure
 
     @property
     def arguments(self) -> frozenset[str]:
@@ -131,6 +133,7 @@ def _task(
     unknown_id: Mapping[str, Any] | None = None,
     codes: tuple[str, ...] = ("REFERENCE_NOT_FOUND",),
     wrong_type: Mapping[str, Any] | None = None,
+    other: Mapping[str, Any] | None = None,
 ) -> Task:
     bad = [*_unsupported_major(major), *_unknown_id(unknown_id, tuple(codes)), *_wrong_type(wrong_type)]
     if waits(request):
@@ -150,6 +153,7 @@ def _task(
         auto=auto,
         request=MappingProxyType(request),
         bad=tuple(bad),
+        other=MappingProxyType(other or {}),
     )
 
 

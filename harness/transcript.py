@@ -36,6 +36,8 @@ class Kind(StrEnum):
     CALL = "call"
     POLL = "poll"
     PROBE = "probe"
+    REFUSAL = "refusal"  # a call with credentials that are none
+    METADATA = "metadata"  # a document of OAuth discovery
     REPLY = "reply"  # our answer to a request of the server's
     DELETE = "delete"
 

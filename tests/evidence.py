@@ -189,7 +189,7 @@ def stream(*events: Any) -> bytes:
 def judge_all(evidence: Evidence, rule_id: str, *, strict: bool = False) -> list[Finding]:
     """Try a rule on all of its subjects."""
     rule = find_rule(rule_id)
-    return [judge(rule, entry, strict=strict) for entry in evidence.entries(rule.judged)]
+    return [judge(rule, entry, strict=strict) for entry in evidence.of(rule)]
 
 
 def finding(evidence: Evidence, rule_id: str) -> Finding:

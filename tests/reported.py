@@ -49,7 +49,7 @@ RULES = (
 
 
 def judged(evidence: Evidence, rules: Sequence[Rule] = RULES) -> list[Finding]:
-    return [judge(rule, entry) for rule in rules for entry in evidence.entries(rule.judged)]
+    return [judge(rule, entry) for rule in rules for entry in evidence.of(rule)]
 
 
 def facts(evidence: Evidence, **more: Any) -> TargetFacts:

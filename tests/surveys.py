@@ -43,7 +43,7 @@ def survey(
 def judge_core(transcript: Transcript, schemas: Validators | None = None) -> list[Finding]:
     """Judge every rule of the core profile; payloads by AdCP's schemas too, where they are given."""
     evidence = Evidence(transcript, schemas=schemas)
-    return [judge(rule, entry) for rule in load(CORE) for entry in evidence.entries(rule.judged)]
+    return [judge(rule, entry) for rule in load(CORE) for entry in evidence.of(rule)]
 
 
 def with_outcome(findings: Sequence[Finding], outcome: Outcome) -> set[str]:

@@ -52,7 +52,7 @@ def evidence_of(case: Case) -> Evidence:
 
 
 def findings(evidence: Evidence, outcome: Outcome) -> list[Finding]:
-    found = [judge(rule, entry) for rule in RULES.values() for entry in evidence.entries(rule.judged)]
+    found = [judge(rule, entry) for rule in RULES.values() for entry in evidence.of(rule)]
     return [finding for finding in found if finding.outcome is outcome]
 
 
