@@ -43,6 +43,7 @@ class PlanRequest:
     """What the user wants to be called. No two configured calls have the same tool and name."""
 
     auto: bool = True  # calls from the catalogue, for the tools that the server lists
+    probes: bool = True  # and calls that try single behaviours of those
     allow_mutating: bool = False
     tools: tuple[str, ...] = ()  # globs of tool names; none: every tool
     account: Mapping[str, Any] | None = None  # for read tasks
@@ -204,7 +205,7 @@ class _Planner:
 
     def _probes(self, drafts: list[_Draft]) -> Iterator[_Draft]:
         """Yield the calls that try single behaviours of the tasks that are called, after all else of their tools."""
-        if not self._request.auto:
+        if not (self._request.auto and self._request.probes):
             return
         samples = [d.call for d in drafts if d.call.name == SAMPLE and d.call.purpose is Purpose.GOOD]
         candidates = [
@@ -218,7 +219,8 @@ class _Planner:
             if isinstance(call, NotCalled):
                 self._not_called.append(call)
             else:
-                yield self._draft(call, rank)
+                # After the plain calls of all tools: where time runs out, those are what it is for.
+                yield _Draft(call, (len(self._order), rank), rank)
 
     # -- configured calls -----------------------------------------------------------------------------------
 

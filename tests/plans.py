@@ -25,7 +25,8 @@ def closed(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def planned(listing: list[dict[str, Any]], run_id: str = "r1", **request: Any) -> Plan:
-    return plan(listing, PlanRequest(today=TODAY, **request), run_id)
+    """Plan the plain calls: tests/test_probes.py is about those that try single behaviours."""
+    return plan(listing, PlanRequest(today=TODAY, **{"probes": False, **request}), run_id)
 
 
 def mutating(listing: list[dict[str, Any]], **request: Any) -> Plan:

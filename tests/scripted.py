@@ -204,19 +204,35 @@ def initialized(version: Any = "2025-11-25", *headers: str, session: str | None 
 
 
 def answer(call: Call) -> dict[str, Any]:
-    """Return the tool result: an error where an AdCP major version is asked for that does not exist."""
-    if call.arguments.get("adcp_major_version", 3) != 3:
-        return failure("VERSION_UNSUPPORTED", recovery="correctable")
+    """Return the tool result: an error where an AdCP version is asked for that does not exist, or a credential comes."""
+    release = str(call.arguments.get("adcp_version", "3.1"))
+    if call.arguments.get("adcp_major_version", 3) != 3 or release != "3.1":
+        return echoed(
+            failure("VERSION_UNSUPPORTED", recovery="correctable", details={"supported_versions": ["3.1"]}),
+            call,
+        )
+    if "api_key" in call.arguments.get("ext", {}):
+        return echoed(failure("CREDENTIAL_IN_ARGS", recovery="terminal"), call)
     payloads: dict[str, dict[str, Any]] = {
         "get_adcp_capabilities": {
-            "adcp": {"major_versions": [3], "supported_versions": ["3.1"]},
+            "adcp": {
+                "major_versions": [3],
+                "supported_versions": ["3.1"],
+                "idempotency": {"supported": False},
+            },
             "supported_protocols": ["media_buy"],
         },
         "get_products": {"products": [{"product_id": "p1"}]},
         "list_creative_formats": {"formats": []},
     }
     payload = {"status": "completed", "adcp_version": "3.1", **payloads.get(call.tool, {})}
-    return result(payload)
+    return echoed(result(payload), call)
+
+
+def echoed(answer: dict[str, Any], call: Call) -> dict[str, Any]:
+    """Return a tool result with the request's context."""
+    context = {"context": call.arguments["context"]} if "context" in call.arguments else {}
+    return answer | {"structuredContent": answer["structuredContent"] | context}
 
 
 def result(payload: Any, **members: Any) -> dict[str, Any]:

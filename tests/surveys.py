@@ -40,6 +40,11 @@ def survey(
     return surveyor.transcript()
 
 
+def plain_survey(url: str, **how: Any) -> Transcript:
+    """Survey a URL with the plain calls only, not those that try single behaviours."""
+    return survey(url, probes=False, **how)
+
+
 def judge_core(transcript: Transcript, schemas: Validators | None = None) -> list[Finding]:
     """Judge every rule of the core profile; payloads by AdCP's schemas too, where they are given."""
     evidence = Evidence(transcript, schemas=schemas)

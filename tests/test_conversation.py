@@ -17,7 +17,8 @@ from pytest_adcp.harness.transcript import End, Exchange, Kind, Transcript
 from pytest_adcp.harness.verdict import Outcome
 from rawserver import Peer
 from scripted import SESSION, TOOLS, Call, Reply, Seller, answer, initialized, scripted
-from surveys import FAST, judge_core, survey, with_outcome
+from surveys import FAST, judge_core, with_outcome
+from surveys import plain_survey as survey
 
 
 def of_kind(transcript: Transcript, kind: Kind) -> list[Exchange]:

@@ -65,6 +65,7 @@ def slow(call: Call) -> Any:
 
 @pytest.mark.parametrize("extra", [(), ("-n2",)], ids=["plain", "xdist"])
 def test_ctrl_c_during_the_survey_keeps_what_there_is(tmp_path: Path, extra: tuple[str, ...]) -> None:
+    (tmp_path / "adcp.yaml").write_text("plan: {probes: false}")
     with (
         scripted(slow) as seller,
         started(tmp_path, f"--server-url={seller.url}", "--adcp-concurrency=5", *extra) as process,
@@ -96,6 +97,7 @@ def test_ctrl_c_during_the_survey_keeps_what_there_is(tmp_path: Path, extra: tup
 
 
 def test_what_was_kept_can_be_judged(tmp_path: Path) -> None:
+    (tmp_path / "adcp.yaml").write_text("plan: {probes: false}")
     with scripted(slow) as seller, started(tmp_path, f"--server-url={seller.url}") as process:
         wait_for(lambda: seller.tools["get_adcp_capabilities"] == 2)
         wait_for(lambda: sum(seller.tools[tool] for tool in TOOLS[1:]) >= 3)

@@ -22,7 +22,8 @@ from pytest_adcp.harness.subjects import Answer, Gap
 from pytest_adcp.harness.transcript import End, Exchange, Kind, Request, Response, Transcript
 from pytest_adcp.harness.verdict import Outcome
 from scripted import Call, Reply, failure, scripted
-from surveys import FAST, judge_core, survey, with_outcome
+from surveys import FAST, judge_core, with_outcome
+from surveys import plain_survey as survey
 
 
 def asked(

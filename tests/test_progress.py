@@ -45,6 +45,7 @@ def on_a_terminal(folder: Path, *arguments: str) -> str:
 
 
 def test_a_line_counts_the_calls_and_goes_away(tmp_path: Path) -> None:
+    (tmp_path / "adcp.yaml").write_text("plan: {probes: false}")
     with scripted() as seller:
         out = on_a_terminal(tmp_path, f"--server-url={seller.url}")
     counted = re.findall(r"\radcp: (\d+) of at most (\d+) calls, (\S+)", out)

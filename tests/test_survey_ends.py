@@ -15,7 +15,8 @@ from pytest_adcp.harness.transcript import End, Kind
 from pytest_adcp.harness.verdict import Outcome
 from rawserver import Peer
 from scripted import TOOLS, Call, Reply, answer, definition, initialized, result, scripted
-from surveys import FAST, judge_core, survey, with_outcome
+from surveys import FAST, judge_core, with_outcome
+from surveys import plain_survey as survey
 
 MANY = [*TOOLS, "list_creatives", "get_media_buys", "get_signals", "list_accounts"]
 
