@@ -17,6 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 NAMES = (
     "survey_floor",
+    "requests",
     "demo_run",
     "judging",
     "schemas",
