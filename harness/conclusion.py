@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 import pytest
 
 from .classify import Class
 from .evidence import Evidence
+from .release import BEFORE_3, WHY_BEFORE_3
 from .rules import Judged
 from .schema_bundle import HOW_TO_GET
 from .selection import Selection
-from .subjects import Answer
+from .subjects import HOW_TO_SAY_PRODUCTION, Answer
 from .text import plural, safe
 
 
@@ -47,6 +49,8 @@ def gaps(evidence: Evidence, tools: tuple[str, ...]) -> list[str]:
     if survey.unusable is not None:
         return [survey.unusable.message]
     found = [f"the survey ended early: {survey.stopped}"] if survey.stopped else []
+    if evidence.server.release == BEFORE_3:
+        found.append(f"hardly anything was judged: {WHY_BEFORE_3}")
     found += _not_called(evidence)
     if tools and not any(wanted(tools, str(tool.get("name"))) for tool in evidence.server.tools):
         found.append(f"no listed tool matches --adcp-tool {safe(', '.join(tools))}")
@@ -87,20 +91,28 @@ def schemas_used(evidence: Evidence | None) -> tuple[str, str] | None:
     return (server.schemas.source, version) if version else None
 
 
-def why_no_schemas(evidence: Evidence | None) -> str:
-    """Say why no payload was held against a schema, and what would change that; empty where it was, or nothing came."""
-    if (
-        evidence is None
-        or evidence.transcript.survey.unusable is not None
-        or schemas_used(evidence) is not None
-    ):
+def _why_no_schemas(evidence: Evidence) -> str:
+    """Say why no payload was held against a schema, and what would change that; empty where it was."""
+    if schemas_used(evidence) is not None:
         return ""
     schemas = evidence.server.schemas
+    if evidence.server.release == BEFORE_3:
+        return WHY_BEFORE_3
     if schemas is None:
         return HOW_TO_GET
     held = ", ".join(schemas.versions.values())
     serves = f"the server serves AdCP {evidence.server.release or '3.0'}"
     return f"{serves}, and {schemas.source} has {held}; {HOW_TO_GET}"
+
+
+def not_checked(evidence: Evidence | None) -> Iterator[tuple[str, str]]:
+    """Yield what was left out beside calls, and how to have it checked."""
+    if evidence is None or evidence.transcript.survey.unusable is not None:
+        return
+    if why := _why_no_schemas(evidence):
+        yield "payloads against AdCP's schemas", why
+    if not evidence.server.production and evidence.server.release != BEFORE_3:
+        yield "that a production server has no test controller", HOW_TO_SAY_PRODUCTION
 
 
 def matches_nothing(gaps: list[str]) -> bool:

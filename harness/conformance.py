@@ -160,7 +160,8 @@ class Conformance:
         self.evidence = self._evidence(self._transcript)
 
     def _evidence(self, transcript: Transcript) -> Evidence:
-        return Evidence(transcript, spec=self.settings.spec, schemas=self._schemas)
+        spec, production = self.settings.spec, self.settings.production
+        return Evidence(transcript, spec=spec, schemas=self._schemas, production=production)
 
     def _survey(self) -> None:
         with ExitStack() as stack:
@@ -200,10 +201,11 @@ class Conformance:
             "allow_mutating": settings.mutating,
             "tools": list(settings.tools),
             "auto": settings.auto,
-            "production": settings.production,
+            "probes": settings.probes,
         }
         request = PlanRequest(
             auto=settings.auto,
+            probes=settings.probes,
             allow_mutating=settings.mutating,
             tools=settings.tools,
             account=settings.account,
@@ -217,7 +219,7 @@ class Conformance:
         )
         return Order(
             target,
-            Connection(tls, settings.proxy),
+            Connection(tls, settings.proxy, identified=settings.client_cert is not None),
             settings.limits,
             request,
             shaping,
@@ -381,7 +383,7 @@ class Conformance:
         folder = self.settings.report_dir
         kept = self._file is not None and (self.settings.keep_transcript or self.settings.replay is not None)
         file = os.path.relpath(self._file, folder) if kept and self._file is not None else None
-        schemas, why = conclusion.schemas_used(self.evidence), conclusion.why_no_schemas(self.evidence)
+        schemas = conclusion.schemas_used(self.evidence)
         facts = build.TargetFacts(
             evidence=self.evidence,
             rules=self.rules(),
@@ -391,6 +393,6 @@ class Conformance:
             transcript=model.TranscriptFile(file, self._digest) if file else None,
             selection=narrowed,
             schemas=model.Schemas(*schemas) if schemas else None,
-            not_checked=[model.NotChecked("payloads against AdCP's schemas", why)] if why else [],
+            not_checked=[model.NotChecked(*left) for left in conclusion.not_checked(self.evidence)],
         )
         return build.build([facts], settings=self.settings.public(), generated_at=datetime.now(UTC))

@@ -73,8 +73,35 @@ class Conversation:
         self._may_renew = True
         self._authorizing = anyio.Lock()
         self._may_authorize = True
+        self._made_up: frozenset[str] = frozenset()
         self.credentials: Headers = target.credentials.headers()
         self.session = Session(Era.HANDSHAKE)
+
+    def beside(
+        self, credentials: Headers, *, made_up: bool = False, limits: Limits | None = None
+    ) -> Conversation:
+        """Return a conversation with the same server, at the same pace, with sessions and credentials of its own.
+
+        It gets no other credentials after a 401, and leaves requests of the server's unanswered.
+
+        Args:
+            made_up: the credentials are nobody's, and are recorded.
+            limits: others than those of this conversation.
+        """
+        other = Conversation(
+            self._target, limits or self._limits, self._recorder, self._aside, self._group, self._authorize
+        )
+        other._pace, other._numbers = self._pace, self._numbers
+        other._answered = MAX_SERVER_REQUESTS
+        other._may_authorize = False
+        other._made_up = frozenset(value for _, value in credentials) if made_up else frozenset()
+        other.credentials = credentials
+        return other
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the survey ended early."""
+        return bool(self._recorder.stopped)
 
     def next_id(self) -> str | int:
         """Return a fresh request id: numbers and strings by turns, so that a server that mixes them up shows it."""
@@ -126,7 +153,10 @@ class Conversation:
         method: str,
         url: str,
         message: Outgoing,
-        until: Callable[[Event], bool],
+        until: Callable[[Event], bool] | None = None,
+        *,
+        kind: Kind = Kind.PROBE,
+        subject: str = "",
     ) -> Exchange:
         """Send something to a URL of the target's origin that is not part of the plan, to see what is there."""
         return await self._send(
@@ -135,13 +165,15 @@ class Conversation:
             method,
             url,
             message,
-            kind=Kind.PROBE,
-            subject=f"endpoint/{place[1]}",
+            kind=kind,
+            subject=subject or f"endpoint/{place[1]}",
             deadline=min(_LOOK_SECONDS, self._limits.request_timeout),
             until=until,
         )
 
-    async def close(self, lane: Lane, place: Place) -> None:
+    async def close(
+        self, lane: Lane, place: Place, kind: Kind = Kind.DELETE, subject: str = "session/delete"
+    ) -> None:
         """End the session, where there is one."""
         if self.session.session_id is not None:
             await self._send(
@@ -150,8 +182,8 @@ class Conversation:
                 "DELETE",
                 self._target.url,
                 Outgoing(self.session.closing(), b""),
-                kind=Kind.DELETE,
-                subject="session/delete",
+                kind=kind,
+                subject=subject,
                 era=self.session.era,
                 deadline=min(_LOOK_SECONDS, self._limits.request_timeout),
             )
@@ -216,7 +248,7 @@ class Conversation:
         started = self._recorder.elapsed
 
         def record(sent: Sent) -> Exchange:
-            return self._recorder.add(place, sent, started=started, **facts)
+            return self._recorder.add(place, sent, started=started, made_up=self._made_up, **facts)
 
         sent = await send(
             lane,
@@ -229,6 +261,7 @@ class Conversation:
             until=until,
             linger=_LINGER,
             secret_headers=self._target.credentials.secret_header_names,
+            made_up=self._made_up,
             interrupted=record,
         )
         return record(sent)

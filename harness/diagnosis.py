@@ -169,3 +169,17 @@ def unauthorized(target: Target, exchange: Exchange) -> Diagnosis:
         f"{where} wants credentials: HTTP {status}{asks}",
         "pass --adcp-bearer-env VAR, --adcp-header-env NAME=VAR or --adcp-basic-env VAR, or auth: in adcp.yaml",
     )
+
+
+def no_tools(target: Target, said: Said) -> Diagnosis:
+    """Return what to say about a target that lists no tools."""
+    response, message = said.exchange.response, said.reading.response or {}
+    if response is not None and response.status in (401, 403):
+        return unauthorized(target, said.exchange)
+    refused = f"it was refused: {quote(message['error'])}" if "error" in message else ""
+    why = no_answer(said.exchange) or refused or "the answer holds no `tools` array"
+    return Diagnosis(
+        "tools-list",
+        f"the handshake worked, but tools/list did not: {why}",
+        'make tools/list answer {"tools": [...]}; without it no client knows what to call',
+    )

@@ -13,10 +13,11 @@ from .calls import Expect, Probe, Purpose
 from .classify import Class, classify
 from .extraction import extract_error, extract_success
 from .patience import asked_delay
-from .probes.subjects import capabilities, metadata, probed, refusals
+from .probes.subjects import capabilities, metadata, probed, refusals, unauthorized
 from .reading import Reading, no_answer, read, why_no_response
-from .release import PINNED, release_of, supported_by
+from .release import BEFORE_3, WHY_BEFORE_3
 from .rules import Judged, Rule
+from .server import list_page, server_of
 from .session import STATELESS_REVISION
 from .subjects import (
     Answer,
@@ -27,7 +28,6 @@ from .subjects import (
     Message,
     Reply,
     Result,
-    Server,
     Tools,
 )
 from .tasks import CAPABILITIES, catalogue
@@ -43,15 +43,24 @@ class Evidence:
     """A transcript, read: every subject that rules of each kind are tried on."""
 
     def __init__(
-        self, transcript: Transcript, *, spec: str | None = None, schemas: Validators | None = None
+        self,
+        transcript: Transcript,
+        *,
+        spec: str | None = None,
+        schemas: Validators | None = None,
+        production: bool = False,
     ) -> None:
-        """Read a transcript; `spec` pins the AdCP release, `schemas` judge the payloads."""
+        """Read a transcript.
+
+        Args:
+            spec: the AdCP release to judge against, whatever the server says.
+            schemas: what judges the payloads.
+            production: whether the server is a production one.
+        """
         self.transcript = transcript
-        self._spec = spec
-        self._schemas = schemas
         self.calls = {call.subject: call for call in transcript.survey.calls}
         self.readings: dict[int, Reading] = {e.index: read(e) for e in transcript.exchanges}
-        self.server = self._server()
+        self.server = server_of(transcript, self.readings, spec=spec, schemas=schemas, production=production)
         self._entries: dict[Judged, tuple[Entry, ...]] = {}
 
     def entries(self, kind: Judged) -> tuple[Entry, ...]:
@@ -62,6 +71,8 @@ class Evidence:
 
     def of(self, rule: Rule) -> tuple[Entry, ...]:
         """Return what a rule is tried on; never empty."""
+        if self.server.release == BEFORE_3 and not rule.is_for_2:
+            return (Gap("-", WHY_BEFORE_3, blocked=False),)
         if rule.judged is not Judged.PROBED:
             return self.entries(rule.judged)
         return tuple(entry for probe in Probe if probe in rule.probes for entry in probed(self, probe))
@@ -86,6 +97,7 @@ class Evidence:
             Judged.PROBED: lambda: (entry for probe in Probe for entry in probed(self, probe)),
             Judged.CAPABILITIES: lambda: capabilities(self),
             Judged.REFUSAL: lambda: refusals(self),
+            Judged.CHALLENGE: lambda: unauthorized(self),
             Judged.METADATA: lambda: metadata(self),
             Judged.SUCCESS_VECTOR: tuple,
             Judged.ERROR_VECTOR: tuple,
@@ -142,7 +154,7 @@ class Evidence:
 
     def _tools(self) -> Iterator[Entry]:
         pages = [e for e in self.transcript.exchanges if e.kind is Kind.LIST]
-        if any(self._list_page(page) is not None for page in pages):
+        if any(list_page(self.readings[page.index]) is not None for page in pages):
             yield Tools("tools/list", pages[-1], self.server, self.revision_of(pages[-1]), self.server.tools)
 
     def _unknown_tool(self) -> Iterator[Entry]:
@@ -294,69 +306,6 @@ class Evidence:
             return STATELESS_REVISION
         return self.server.revision if exchange.era is Era.HANDSHAKE else None
 
-    def _list_page(self, exchange: Exchange) -> list[Any] | None:
-        result = self.readings[exchange.index].result
-        tools = result.get("tools") if result is not None else None
-        return tools if isinstance(tools, list) else None
-
-    def _server(self) -> Server:
-        initialize: Mapping[str, Any] = {}
-        info: Any = None
-        tools: list[Mapping[str, Any]] = []
-        era: Era | None = None
-        last_page: list[Any] = []
-        for exchange in self.transcript.exchanges:
-            result = self.readings[exchange.index].result
-            if exchange.kind is Kind.INITIALIZE and result is not None:
-                initialize, info = result, result.get("serverInfo")
-            elif exchange.kind is Kind.DISCOVER and result is not None and info is None:
-                meta = result.get("_meta")
-                info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, Mapping) else None
-            elif exchange.kind is Kind.LIST:
-                era = exchange.era
-                page = self._list_page(exchange) or []
-                # A page that comes again is a fault of paging, not two tools of one name (observed in the report).
-                if page != last_page:
-                    tools.extend(tool for tool in page if isinstance(tool, Mapping))
-                last_page = page
-        revision = initialize.get("protocolVersion")
-        capabilities = self._capabilities()
-        release, source = self._release(capabilities)
-        info = info if isinstance(info, Mapping) else {}
-        return Server(
-            name=_text(info.get("name")),
-            version=_text(info.get("version")),
-            revision=revision if isinstance(revision, str) else None,
-            era=era,
-            release=release,
-            release_source=source,
-            supported=supported_by(capabilities or {}),
-            schemas=self._schemas,
-            tools=tuple(tools),
-            initialize=initialize,
-        )
-
-    def _release(self, capabilities: Mapping[str, Any] | None) -> tuple[str | None, str]:
-        if self._spec:
-            return self._spec, PINNED
-        return (None, "") if capabilities is None else release_of(capabilities)
-
-    def _capabilities(self) -> Mapping[str, Any] | None:
-        for exchange in self.transcript.exchanges:
-            call = self.calls.get(exchange.subject)
-            if call is None or call.tool != "get_adcp_capabilities":
-                continue
-            result = self.readings[exchange.index].result
-            if result is not None:
-                data = extract_success(result, limit=self.transcript.survey.limits.client_limit).data
-                if data is not None:
-                    return data
-        return None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
 
 def _has_answer(response: Mapping[str, Any]) -> bool:
     return isinstance(response.get("result"), Mapping) or "error" in response
@@ -379,6 +328,7 @@ _NOTHING = {
     Judged.INTERIM: "no answer was submitted, working, input-required or auth-required",
     Judged.EXPECTATION: "no configured call says what it expects",
     Judged.CAPABILITIES: f"{CAPABILITIES} gave no success to judge",
+    Judged.CHALLENGE: "no answer was HTTP 401",
     Judged.METADATA: "the server serves no OAuth metadata",
 }
 _OPTIONAL = {
@@ -386,6 +336,7 @@ _OPTIONAL = {
     Judged.DISCOVERY,
     Judged.INTERIM,
     Judged.EXPECTATION,
+    Judged.CHALLENGE,
     Judged.METADATA,
 }
 # What comes back to these is no answer to a request of the plan.
@@ -401,5 +352,7 @@ def _settled(kind: Judged, entries: tuple[Entry, ...], evidence: Evidence) -> tu
         return (Gap("-", "; ".join(reasons[:3]), blocked=True, exchange=entries[0].exchange),)
     if kind in (Judged.SUCCESS, Judged.ERROR):
         return (evidence.none_of(kind),)
+    if kind is Judged.CAPABILITIES and all(call.tool != CAPABILITIES for call in evidence.calls.values()):
+        return (Gap("-", f"{CAPABILITIES} was not called", blocked=False),)
     optional = kind in _OPTIONAL or (kind is Judged.HANDSHAKE and evidence.server.era is Era.STATELESS)
     return (Gap("-", _NOTHING[kind], blocked=not optional),)

@@ -23,8 +23,8 @@ from anyio.lowlevel import checkpoint
 from anyio.streams.tls import TLSStream
 
 from .endpoint import Endpoint
-from .tls import default_context, tls_words
-from .transcript import End
+from .tls import default_context, tls_facts, tls_words
+from .transcript import End, Tls
 
 MAX_HEADER_BYTES = 64 * 1024  # names and values of a response's headers; browsers and SDKs stop earlier
 
@@ -56,8 +56,9 @@ class Fault(Exception):  # noqa: N818 - a server's fault, not an error of this p
 class Connection:
     """How to reach a target; one for a whole run.
 
-    `tls` None means the authorities that ship with certifi. `proxy` is an http:// or https:// URL, with
-    userinfo where the proxy wants credentials; None goes straight, whatever the environment says.
+    `tls` None means the authorities that ship with certifi; `identified` says that it holds a client certificate.
+    `proxy` is an http:// or https:// URL, with userinfo where the proxy wants credentials; None goes straight,
+    whatever the environment says.
 
     Raises:
         ValueError: `proxy` is no such URL; the text does not quote it.
@@ -65,6 +66,7 @@ class Connection:
 
     tls: ssl.SSLContext | None = None
     proxy: str | None = field(default=None, repr=False)
+    identified: bool = False
 
     def __post_init__(self) -> None:
         if self.proxy is not None:
@@ -82,11 +84,14 @@ class Connection:
 class Channel:
     """An open connection and the state of HTTP/1.1 on it: one exchange after another."""
 
-    def __init__(self, stream: ByteStream, host: str, *, forward: Headers | None = None) -> None:
+    def __init__(
+        self, stream: ByteStream, host: str, *, forward: Headers | None = None, tls: Tls | None = None
+    ) -> None:
         """Take a connected stream; `forward` are the headers for a proxy that requests are made to."""
         self._stream = stream
         self._host = host
         self._forward = forward
+        self.tls = tls  # with the endpoint itself, not with a proxy
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
         self._unparsed = memoryview(b"")
         self._first = b""
@@ -257,9 +262,10 @@ async def open_channel(endpoint: Endpoint, connection: Connection, note: Note) -
     else:
         stream = await _dial_through(Endpoint.parse(connection.proxy), endpoint, connection, note)
         forward = connection.proxy_headers() if endpoint.scheme == "http" else None
-    if endpoint.scheme == "https":
-        stream = await _secure(stream, connection, endpoint.host, note)
-    return Channel(stream, endpoint.host, forward=forward)
+    if endpoint.scheme == "http":
+        return Channel(stream, endpoint.host, forward=forward)
+    secured = await _secure(stream, connection, endpoint.host, note)
+    return Channel(secured, endpoint.host, tls=tls_facts(secured))
 
 
 def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
@@ -323,7 +329,7 @@ async def _dial_through(
         raise Fault(End.PROXY, f"proxy {proxy.address}: {fault.detail}") from None
 
 
-async def _secure(stream: ByteStream, connection: Connection, host: str, note: Note) -> ByteStream:
+async def _secure(stream: ByteStream, connection: Connection, host: str, note: Note) -> TLSStream:
     note(f"no end of the TLS handshake with {host}")
     context = connection.tls or default_context()
     try:

@@ -225,6 +225,11 @@ OPTIONS = (
         key=("spec",),
     ),
     Option(
+        "production",
+        "Judge the server as a production one, where test controllers must not be found (default no).",
+        key=("production",),
+    ),
+    Option(
         "schemas",
         "Take AdCP's schemas from this folder, an unpacked protocol bundle (default the `adcp` package, where it is "
         "installed: pip install 'pytest-adcp[schemas]').",

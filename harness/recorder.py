@@ -28,9 +28,11 @@ class Phase(IntEnum):
     POLLS = 4
     PAGES = 5
     PROBES = 6
-    REPLIES = 7
-    DELETE = 8
-    NEIGHBOURS = 9
+    REFUSALS = 7
+    METADATA = 8
+    REPLIES = 9
+    DELETE = 10
+    NEIGHBOURS = 11
 
 
 # Where an exchange stands in a transcript; the tries at one place follow each other in time.
@@ -73,12 +75,18 @@ class Recorder:
         era: Era | None = None,
         attempt: int = 1,
         repeats: Exchange | None = None,
+        made_up: frozenset[str] = frozenset(),
     ) -> Exchange:
-        """Record one exchange; `repeats` is the one before it, which is then not the outcome."""
+        """Record one exchange.
+
+        Args:
+            repeats: the one before it, which is then not the outcome.
+            made_up: credentials that open nothing; they are recorded as they were sent.
+        """
         request = replace(
             sent.request,
             url=self.redactor.text(sent.request.url),
-            headers=self.redactor.headers(sent.request.headers),
+            headers=self.redactor.headers(sent.request.headers, made_up),
             body=self.redactor.data(sent.request.body),
         )
         response = sent.response
@@ -122,7 +130,8 @@ class Recorder:
         budget = max(SMALLEST_BUDGET, BUDGET_ANSWERS * self._limits.max_response_bytes)
         if self._received > budget:
             self.stop(f"the server has sent more than {budget} bytes, which is all that one survey reads")
-        if exchange.end is End.INTERRUPTED:
+        # What is sent to be refused, and what may well not be there, says nothing of how the calls fare.
+        if exchange.end is End.INTERRUPTED or exchange.kind in (Kind.REFUSAL, Kind.METADATA):
             return
         failure = _failure(exchange)
         if failure is None:

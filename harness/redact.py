@@ -93,12 +93,18 @@ class Redactor:
         """Return a body without the secrets; UTF-8 and ASCII bodies are covered."""
         return self._data.sub(REDACTED.encode(), data) if self._data else data
 
-    def headers(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    def headers(
+        self, pairs: Iterable[tuple[str, str]], made_up: frozenset[str] = frozenset()
+    ) -> tuple[tuple[str, str], ...]:
         """Return headers without the secrets, and without any value of a header that holds credentials.
 
-        The scheme of an Authorization value stays: `Bearer [redacted]`.
+        The scheme of an Authorization value stays: `Bearer [redacted]`. So does all of a value that is `made_up`: no
+        credential of anybody's.
         """
-        return tuple((name, self._header(name, value)) for name, value in pairs)
+        return tuple(
+            (name, self.text(value) if value in made_up else self._header(name, value))
+            for name, value in pairs
+        )
 
     def _header(self, name: str, value: str) -> str:
         if name.lower() not in self._header_names and not secret_header(name):

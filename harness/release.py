@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 PINNED = "--adcp-spec"  # what names the release where the user does
+BEFORE_3 = "2.x"  # the release of a server that shows no sign of AdCP 3
+WHY_BEFORE_3 = (
+    "get_adcp_capabilities is not listed and nothing else is of AdCP 3, so this counts as a server of AdCP 2.x, "
+    f"where only the extraction of data is judged ({PINNED}=3.1 judges it in full)"
+)
 
 
 def release_of(capabilities: Mapping[str, Any]) -> tuple[str, str]:
@@ -35,7 +40,9 @@ def supported_by(capabilities: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def numbers(release: str | None) -> tuple[int, int]:
-    """Return a release as numbers to compare; None counts as 3.0."""
+    """Return a release as numbers to compare; None counts as 3.0, and 2.x comes before every other."""
+    if release == BEFORE_3:
+        return 2, 0
     major, _, minor = (release or "3.0").partition(".")
     return int(major), int(minor)
 

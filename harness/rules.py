@@ -18,6 +18,15 @@ from typing import Any, TypeVar
 from .calls import Probe
 from .release import numbers
 
+# The rules of adcp.* that are tried on servers of AdCP 2.x too: is the data found, or the failure, and is it what the
+# user expects. What else stands in an answer was different then.
+_BEFORE_3 = (
+    "adcp.discovery.capabilities-listed",
+    "adcp.errors.expected-",
+    "adcp.errors.flagged",
+    "adcp.extraction.",
+)
+
 
 class Level(StrEnum):
     """How strongly the source speaks."""
@@ -52,6 +61,7 @@ class Judged(StrEnum):
     PROBED = "probed"  # what a probe gave, and what it is compared with; the rule names its probes
     CAPABILITIES = "capabilities"  # what get_adcp_capabilities says, beside what the server lists
     REFUSAL = "refusal"  # what came back to credentials that are none
+    CHALLENGE = "challenge"  # an HTTP 401, and how it says to authenticate
     METADATA = "metadata"  # a document of OAuth discovery
     SUCCESS_VECTOR = "success_vector"  # a vector of a success, and what a client library made of it
     ERROR_VECTOR = "error_vector"  # a vector of an error, likewise
@@ -129,6 +139,11 @@ class Rule:
     def profile(self) -> Profile:
         """The profile that selects it."""
         return Profile.CLIENT if self.id.startswith("client.") else Profile.CORE
+
+    @property
+    def is_for_2(self) -> bool:
+        """Whether it is also tried on servers of AdCP 2.x."""
+        return not self.id.startswith("adcp.") or self.id.startswith(_BEFORE_3)
 
     def level_for(self, release: str | None) -> Level | None:
         """Return how strongly the rule speaks at an AdCP release; None where it does not speak yet."""

@@ -49,6 +49,7 @@ class Settings:
     account: Mapping[str, Any] | None
     calls: tuple[ConfiguredCall, ...]
     auto: bool
+    probes: bool
     spec: str | None  # an AdCP release, as 3.1
     schemas: Path | None  # the folder of an unpacked protocol bundle
     report_dir: Path
@@ -78,7 +79,7 @@ class Settings:
             "replay": _shown(self.replay),
             "profiles": [str(profile) for profile in self.profiles],
             "tools": list(self.tools),
-            "plan": {"auto": self.auto, "mutating": self.mutating, "only": self.plan_only},
+            "plan": {"auto": self.auto, "probes": self.probes, "mutating": self.mutating, "only": self.plan_only},
             "calls": [f"{call.tool}/{call.name}" for call in self.calls],
             "account": redact_members(self.account),
             "sandbox_account": redact_members(self.sandbox_account),
@@ -124,12 +125,13 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         account=account.value if account else None,
         calls=_calls(givens),
         auto=_flag(givens.key("plan", "auto"), default=True),
+        probes=_flag(givens.key("plan", "probes"), default=True),
         spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
         schemas=_schemas(givens),
         report_dir=_report_dir(givens, folder),
         record=_record(givens),
         strict=_flag(givens.get("strict")),
-        production=_flag(givens.key("production", surveys=False)),
+        production=_flag(givens.get("production")),
         vectors=_vectors(givens),
         plan_only=_flag(givens.get("plan")),
         trace=_flag(givens.get("trace")),

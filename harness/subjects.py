@@ -15,10 +15,13 @@ from .jsontext import Parsed
 from .reading import Document
 from .tasks import Task
 from .text import quote
-from .transcript import Era, Exchange
+from .transcript import Era, Exchange, Request
 
 if TYPE_CHECKING:
     from .schemas import Validators
+
+
+HOW_TO_SAY_PRODUCTION = "say `production: true` in adcp.yaml, or pass --adcp-production"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,11 @@ class Subject:
     server: Server
     revision: str | None  # the MCP revision that it was spoken in
     root: ClassVar[str] = ""  # JSON pointer of what the rule judges, in the JSON-RPC message
+
+    @property
+    def opening(self) -> Request | None:
+        """The request that opened the session, where it had other credentials; None: any of the same caller does."""
+        return None
 
     @property
     def release(self) -> str | None:
@@ -264,14 +272,40 @@ class Refusal(Subject):
     credentials: Credentials
     tool: str
     reply: Reply
+    session: Exchange | None = None  # what opened the session, as a caller that is known
+
+    @property
+    def opening(self) -> Request | None:
+        """What opened the session."""
+        return self.session.request if self.session else None
+
+
+@dataclass(frozen=True)
+class Challenge(Subject):
+    """An HTTP 401 and the challenges in it; each URL that they give as resource_metadata, and what was found there.
+
+    None in place of an exchange: nobody asked there, since it is not the target's origin.
+    """
+
+    exchange: Exchange
+    values: tuple[str, ...]
+    documents: tuple[tuple[str, Exchange | None], ...] = ()
+    session: Exchange | None = None  # as in Refusal
+
+    @property
+    def opening(self) -> Request | None:
+        """What opened the session."""
+        return self.session.request if self.session else None
 
 
 @dataclass(frozen=True)
 class Metadata(Subject):
-    """A document of OAuth discovery that the server serves; `value` is its JSON, whatever that is."""
+    """A document of OAuth discovery that the server serves: its own, or that of its authorization server."""
 
     exchange: Exchange
-    value: Any
+    value: Mapping[str, Any]
+    endpoint: str = ""  # the URL of the MCP endpoint that it is about
+    issuer: str | None = None  # of an authorization server's: by which the server's own lists it
 
 
 @dataclass(frozen=True)
@@ -282,12 +316,15 @@ class Server:
     version: str = ""
     revision: str | None = None  # of the handshake era
     era: Era | None = None  # the one that calls ran in
-    release: str | None = None  # AdCP release that it serves; None: it has no capabilities
+    release: str | None = None  # AdCP release that it serves; None: its capabilities are not known; BEFORE_3
     release_source: str = ""
     supported: tuple[str, ...] = ()  # AdCP releases that it lists, the newest first
     schemas: Validators | None = None  # what its payloads are judged by; None: none are at hand
     tools: tuple[Mapping[str, Any], ...] = ()
+    whole: bool = False  # tools/list ended: these are all of them
+    production: bool = False  # the user says that it is a production server
     initialize: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = field(default_factory=dict)  # the payload of get_adcp_capabilities
 
     def tool(self, name: str) -> Mapping[str, Any] | None:
         """Return a listed tool by name."""

@@ -16,20 +16,21 @@ from . import __version__
 from .calls import NotCalled, PlannedCall, Probe, Purpose
 from .classify import Class, classify
 from .conversation import Conversation, Headers, Said
-from .diagnosis import diagnose, look_around, unauthorized
+from .diagnosis import no_tools
 from .evidence import UNKNOWN_TOOL_SUBJECT
 from .extraction import extract_success
 from .oauth import OAuthError, fetch_token
+from .opening import open_session
 from .plan import Plan, PlanRequest, plan
-from .probes import pages
+from .probes import pages, refusals
+from .probes.metadata import Discovery, discovery
 from .reading import no_answer
 from .recorder import Phase, Place, Recorder
 from .redact import Redactor
 from .schedule import Schedule
-from .session import LONGEST_ID, STATELESS_REVISION, Session
+from .session import LONGEST_ID
 from .target import Target
 from .tasks import catalogue
-from .text import quote
 from .transcript import Diagnosis, Era, Exchange, Kind, Limits, Survey, Transcript
 from .wire import Connection, CookieStore, Lane
 
@@ -86,6 +87,8 @@ class Surveyor:
         self._unusable: Diagnosis | None = None
         self._schedule: Schedule | None = None
         self._followed: list[PlannedCall] = []  # calls that an answer led to
+        self._succeeded: list[PlannedCall] = []
+        self._not_tried: list[NotCalled] = []  # of what is sent as somebody else
         self._chains: dict[str, float] = {}
         self._lead = 0.0
         self._done = 0
@@ -132,13 +135,14 @@ class Surveyor:
             except OAuthError as error:
                 cure = "check token_url, client_id_env, client_secret_env and scope under auth.oauth in adcp.yaml"
                 raise _GaveUp(Diagnosis("oauth", str(error), cure)) from None
-        await self._handshake()
+        if failure := await open_session(self._talk, self._lanes, self._order.target):
+            raise _GaveUp(failure)
         tools = await self._list_tools()
         self._listed = {tool["name"] for tool in tools}
         self._lead = self.recorder.elapsed
         self.plan = plan(tools, self._order.plan, self._run_id)
         if not self._order.only_plan:
-            await self._call_all(self.plan.calls)
+            await self._go_on(self.plan)
 
     def transcript(self) -> Transcript:
         """Return everything recorded so far, in plan order."""
@@ -154,11 +158,13 @@ class Surveyor:
         left = (
             *(self.plan.not_called if self.plan else ()),
             *(self._schedule.not_called if self._schedule else ()),
+            *self._not_tried,
             *(
                 NotCalled(call.subject, "the survey ended before it")
                 for call in sorted(unmade, key=lambda call: place[call.subject])
             ),
         )
+        tls = next((lane.tls for lane in self._lanes if lane.tls is not None), None)
         return Transcript(
             Survey(
                 harness=__version__,
@@ -176,6 +182,7 @@ class Surveyor:
                 unusable=self._unusable,
                 seconds=round(self.recorder.elapsed, 6),
                 longest_chain=round(self._lead + max(self._chains.values(), default=0.0), 6),
+                tls=tls,
             ),
             exchanges,
         )
@@ -204,48 +211,6 @@ class Surveyor:
             self.recorder.stop(f"the server refused the token (HTTP 401), and there is no other: {error}")
             return None
 
-    async def _handshake(self) -> None:
-        """Offer both eras at once; calls run in the handshake era where it is offered."""
-        heard: dict[Kind, Said] = {}
-        handshake, stateless = Session(Era.HANDSHAKE), Session(Era.STATELESS)
-
-        async def initialize(lane: Lane) -> None:
-            heard[Kind.INITIALIZE] = await self._talk.ask(
-                lane,
-                (Phase.HANDSHAKE, 0),
-                lambda session, number: session.initialize(number),
-                kind=Kind.INITIALIZE,
-                subject="initialize",
-                session=handshake,
-            )
-
-        async def discover(lane: Lane) -> None:
-            heard[Kind.DISCOVER] = await self._talk.ask(
-                lane,
-                (Phase.HANDSHAKE, 1),
-                lambda session, number: session.request(number, "server/discover"),
-                kind=Kind.DISCOVER,
-                subject="server/discover",
-                session=stateless,
-            )
-
-        if len(self._lanes) > 1:
-            async with anyio.create_task_group() as group:
-                group.start_soon(initialize, self._lanes[0])
-                group.start_soon(discover, self._lanes[1])
-        else:
-            await initialize(self._lanes[0])
-            await discover(self._lanes[0])
-        if self._talk.adopt(handshake, heard[Kind.INITIALIZE]):
-            await self._talk.notify(self._lanes[0], (Phase.INITIALIZED, 0), handshake)
-        elif _serves_stateless(heard[Kind.DISCOVER]):
-            self._talk.session = stateless
-        else:
-            seen = await look_around(
-                self._talk, self._lanes[0], self._order.target, heard[Kind.INITIALIZE].exchange
-            )
-            raise _GaveUp(diagnose(self._order.target, heard[Kind.INITIALIZE], seen))
-
     async def _list_tools(self) -> list[Mapping[str, Any]]:
         """Read tools/list, page by page, as far as the guards allow."""
         tools: list[Mapping[str, Any]] = []
@@ -264,7 +229,7 @@ class Surveyor:
             listed = result.get("tools") if result is not None else None
             if result is None or not isinstance(listed, list):
                 if page == 0:
-                    raise _GaveUp(_no_tools(self._order.target, said))
+                    raise _GaveUp(no_tools(self._order.target, said))
                 break
             # What has no name cannot be called; the rules look at it in the transcript.
             tools.extend(t for t in listed if isinstance(t, Mapping) and isinstance(t.get("name"), str))
@@ -281,29 +246,51 @@ class Surveyor:
 
     # -- the calls ---------------------------------------------------------------------------------------------
 
-    async def _call_all(self, calls: tuple[PlannedCall, ...]) -> None:
-        self._schedule = Schedule(calls)
-        places = {call.subject: index for index, call in enumerate(calls)}
+    async def _go_on(self, made: Plan) -> None:
+        """Make the calls, and ask as somebody else what the server says to them."""
+        order = self._order
+        if not (order.plan.auto and order.plan.probes):
+            await self._call_all(made.calls)
+            return
+        async with discovery(self._talk, order.connection, order.target, self._limits) as metadata:
+            await self._call_all(made.calls, metadata)
+            left_out = await refusals.send(
+                self._talk, order.target, order.connection, self._succeeded, self._lanes
+            )
+            self._not_tried += [left_out] if left_out else []
+            await metadata.follow(self.recorder.exchanges())
 
-        async def work(lane: Lane, schedule: Schedule) -> None:
-            if lane is self._lanes[-1] and not self.recorder.stopped:
+    async def _call_all(self, calls: tuple[PlannedCall, ...], metadata: Discovery | None = None) -> None:
+        schedule = self._schedule = Schedule(calls)
+        places = {call.subject: index for index, call in enumerate(calls)}
+        last = self._lanes[-1]
+
+        async def work(lane: Lane) -> None:
+            if lane is last and not self.recorder.stopped:
                 await self._unknown_tool(lane)
+                if metadata is not None:
+                    if len(self._lanes) == 1:
+                        await lane.rest()  # it may be all that the server serves at a time
+                    await metadata.look()
             while not self.recorder.stopped and (call := await schedule.next()) is not None:
                 await self._call(lane, call, places[call.subject], schedule)
                 self._done += 1
                 self._progress(self._done, schedule.most, call.subject)
             if self.recorder.stopped:
                 schedule.close()  # other lanes may be waiting for a call that is not made any more
+            if lane is not last and metadata is not None:
+                metadata.hurry(_LAST_ANSWERS)
 
         async with anyio.create_task_group() as group:
             for lane in self._lanes:
-                group.start_soon(work, lane, self._schedule)
+                group.start_soon(work, lane)
 
     async def _call(self, lane: Lane, call: PlannedCall, index: int, schedule: Schedule) -> None:
         said = await self._tools_call(lane, (Phase.CALLS, index), call, Kind.CALL)
         kind, data = self._outcome(call, said)
         self._chains[call.subject] = self._chain_before(call) + said.exchange.seconds
         accepted = kind in (Class.SUCCESS, Class.INTERIM)
+        self._succeeded += [call] if kind is Class.SUCCESS else []
         schedule.finished(call, accepted=accepted, payload=data if accepted else None)
         if kind is Class.INTERIM and data is not None:
             await self._poll(lane, call, index, data)
@@ -385,22 +372,3 @@ class Surveyor:
         if task is None:
             return None, extraction.data
         return classify(task, result, response, extraction), extraction.data
-
-
-def _serves_stateless(said: Said) -> bool:
-    result = said.reading.result
-    versions = result.get("supportedVersions") if result is not None else None
-    return isinstance(versions, list) and STATELESS_REVISION in versions
-
-
-def _no_tools(target: Target, said: Said) -> Diagnosis:
-    response, message = said.exchange.response, said.reading.response or {}
-    if response is not None and response.status in (401, 403):
-        return unauthorized(target, said.exchange)
-    refused = f"it was refused: {quote(message['error'])}" if "error" in message else ""
-    why = no_answer(said.exchange) or refused or "the answer holds no `tools` array"
-    return Diagnosis(
-        "tools-list",
-        f"the handshake worked, but tools/list did not: {why}",
-        'make tools/list answer {"tools": [...]}; without it no client knows what to call',
-    )

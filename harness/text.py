@@ -84,15 +84,16 @@ def quote(value: Any, limit: int = 200) -> str:
     return shown
 
 
-def curl(request: Request) -> str:
+def curl(request: Request, opening: Request | None = None) -> str:
     """Return a command that sends the request again from a shell.
 
     Where the record says `[redacted]` stands a shell variable (`$TOKEN`, `$CREDENTIALS`, or the header's name
     in capitals) for the reader to set. A request in an MCP session opens one of its own first: the run has ended
-    the one that it used. A long body is cut, which a comment says.
+    the one that it used; `opening` is the request whose credentials do that, where its own do not. A long body is cut,
+    which a comment says.
     """
     if any(name.lower() == _SESSION and value != _IN_SESSION for name, value in request.headers):
-        return f"SESSION=$({_opening(request)}); {curl(_in_new_session(request))}"
+        return f"SESSION=$({_opening(opening or request)}); {curl(_in_new_session(request))}"
     words = ["curl", "-sS", "-i", "-X", _shell(request.method)]
     if any(mark in request.url for mark in "[]{}"):
         words.append("--globoff")

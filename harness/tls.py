@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import certifi
+from anyio.streams.tls import TLSAttribute, TLSStream
+
+from .transcript import Tls
+
+_LONGEST_NAME = 200  # characters of a name in a certificate
+_SHORT = {
+    "commonName": "CN",
+    "countryName": "C",
+    "localityName": "L",
+    "organizationName": "O",
+    "organizationalUnitName": "OU",
+    "stateOrProvinceName": "ST",
+}
 
 _CERTIFICATE = {
     9: "is not valid yet",
@@ -63,6 +79,40 @@ def ssl_context(ca_file: Path | None = None, client_cert: Path | None = None) ->
 def default_context() -> ssl.SSLContext:
     """Return the context of runs that configure nothing."""
     return ssl_context()
+
+
+def tls_facts(stream: TLSStream) -> Tls:
+    """Return what was negotiated on a connection, and the certificate that was shown and verified."""
+    secured = stream.extra(TLSAttribute.ssl_object)  # noqa: S610 - not Django's
+    certificate: Any = secured.getpeercert() or {}
+    cipher = secured.cipher()
+    alternatives = (name for _, name in certificate.get("subjectAltName", ()))
+    return Tls(
+        version=secured.version() or "",
+        cipher=cipher[0] if cipher else "",
+        # Certificates of today often name their hosts in the extension alone.
+        subject=_name(certificate.get("subject", ())) or next(alternatives, "")[:_LONGEST_NAME],
+        issuer=_name(certificate.get("issuer", ())),
+        not_after=_date(certificate.get("notAfter", "")),
+    )
+
+
+def _name(parts: Any) -> str:
+    """Return a distinguished name, as `O=Example, CN=seller.example`."""
+
+    def pairs() -> Iterator[str]:
+        for part in parts:
+            for kind, value in part:
+                yield f"{_SHORT.get(kind, kind)}={value}"
+
+    return ", ".join(pairs())[:_LONGEST_NAME]
+
+
+def _date(text: str) -> str:
+    try:
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(text), UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def tls_words(error: ssl.SSLError, host: str) -> str:

@@ -141,6 +141,17 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """How the first connection to the target was secured, and by whose certificate; empty is what it does not say."""
+
+    version: str  # TLSv1.3
+    cipher: str
+    subject: str
+    issuer: str
+    not_after: str  # ISO 8601, UTC
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """What was asked of whom and how it went: the first line of a transcript."""
 
@@ -159,6 +170,7 @@ class Survey:
     unusable: Diagnosis | None = None
     seconds: float = 0.0
     longest_chain: float = 0.0  # seconds of the longest row of calls that had to wait for each other
+    tls: Tls | None = None  # None: plain HTTP, or no connection
 
 
 @dataclass(frozen=True, slots=True)

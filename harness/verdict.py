@@ -99,7 +99,7 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
         source=rule.source,
         expected=safe(problem.expected, 300),
         received=safe(problem.received, 300),
-        curl=curl(exchange.request) if exchange else "",
+        curl=curl(exchange.request, subject.opening) if exchange else "",
         further=tuple(safe(text, 300) for text in problem.further),
     )
 

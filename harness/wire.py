@@ -15,7 +15,7 @@ from .incoming import Incoming
 from .redact import Redactor
 from .sse import Event
 from .text import plural, safe
-from .transcript import End, Limits, Request, Response
+from .transcript import End, Limits, Request, Response, Tls
 from .urls import display_url
 
 __all__ = ["Connection", "CookieStore", "Lane", "Sent", "send"]
@@ -48,10 +48,12 @@ class Lane:
     """One connection that is kept alive between exchanges, which follow each other on it.
 
     Run as many lanes as there shall be exchanges at a time. The cookie store is shared by the lanes of a run.
+    `tls` says how its first connection was secured.
     """
 
     def __init__(self, connection: Connection, cookies: CookieStore) -> None:
         self.cookies = cookies
+        self.tls: Tls | None = None
         self._connection = connection
         self._idle: tuple[tuple[str, str, int], Channel] | None = None
         self._guard = anyio.ResourceGuard("sending on")
@@ -60,7 +62,7 @@ class Lane:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._drop()
+        await self.rest()
 
     @property
     def proxied(self) -> bool:
@@ -74,14 +76,17 @@ class Lane:
             if origin == endpoint.origin and not channel.stale():
                 self._idle = None
                 return channel
-            await self._drop()
-        return await open_channel(endpoint, self._connection, note)
+            await self.rest()
+        channel = await open_channel(endpoint, self._connection, note)
+        self.tls = self.tls or channel.tls
+        return channel
 
     def keep(self, endpoint: Endpoint, channel: Channel) -> None:
         """Keep a connection for the next exchange."""
         self._idle = endpoint.origin, channel
 
-    async def _drop(self) -> None:
+    async def rest(self) -> None:
+        """Close the idle connection, for a server that serves one at a time; the next exchange opens another."""
         if self._idle is not None:
             _, channel = self._idle
             self._idle = None
@@ -100,6 +105,7 @@ async def send(
     until: Callable[[Event], bool] | None = None,
     linger: float = 0.1,
     secret_headers: frozenset[str] = frozenset(),
+    made_up: frozenset[str] = frozenset(),
     interrupted: Callable[[Sent], object] | None = None,
 ) -> Sent:
     """Send a request and return what came of it; nothing that a network or a server does raises.
@@ -116,6 +122,7 @@ async def send(
         linger: seconds that the stream is read on after that event, unless it ends.
         secret_headers: names of request headers (lower case) whose values are not recorded; those of
             Authorization, Cookie and their like never are.
+        made_up: values of such headers that open nothing and are recorded all the same.
         interrupted: is given what there is (End.INTERRUPTED) when the caller's task is cancelled; the
             cancellation goes on.
 
@@ -124,7 +131,7 @@ async def send(
         anyio.BusyResourceError: the lane has another exchange going.
     """
     encoded(headers)
-    exchange = _Exchange(lane, method, url, headers, body, limits, until, linger, secret_headers)
+    exchange = _Exchange(lane, method, url, headers, body, limits, until, linger, secret_headers, made_up)
     with lane._guard, anyio.CancelScope(deadline=exchange.started + deadline) as scope:
         exchange.scope = scope
         try:
@@ -149,10 +156,11 @@ class _Exchange:
     until: Callable[[Event], bool] | None
     linger: float
     secret_headers: frozenset[str]
+    made_up: frozenset[str]
 
     def __post_init__(self) -> None:
         self._endpoint = Endpoint.parse(self.url)
-        recorded = Redactor((), self.secret_headers).headers(self._outgoing())
+        recorded = Redactor((), self.secret_headers).headers(self._outgoing(), self.made_up)
         self._request = Request(self.method, display_url(self.url), recorded, self.body)
         self._redirects: list[str] = []
         self._waiting_for = ""

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
+from urllib.parse import urlsplit
 
 from pytest_adcp.harness.calls import Purpose
 from pytest_adcp.harness.classify import Class
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.reading import read
+from pytest_adcp.harness.release import BEFORE_3, WHY_BEFORE_3
 from pytest_adcp.harness.rules import Judged
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.subjects import Answer, Handshake, Subject
 from pytest_adcp.harness.tasks import catalogue, look_alike
 from pytest_adcp.harness.text import plural, quote, safe
-from pytest_adcp.harness.transcript import Exchange, Kind
+from pytest_adcp.harness.transcript import Exchange, Kind, Transcript
+from pytest_adcp.harness.urls import is_loopback
 
 from .model import Observation
 
+_CERTIFICATE_DAYS = 30  # before its end a certificate is worth a word
 _LISTED = 1000  # tools that are looked at
-_NAMED = 10  # look-alikes, and places that redirects led to, that are told one by one
+_NAMED = 10  # places that redirects led to that are told one by one
 
 
 def observe(evidence: Evidence) -> Iterator[Observation]:
@@ -27,8 +32,9 @@ def observe(evidence: Evidence) -> Iterator[Observation]:
         return
     yield _release(evidence)
     yield from _eras(evidence)
+    yield from _tls(evidence.transcript)
     yield from _repeated_pages(evidence)
-    yield from _look_alikes(evidence)
+    yield from _other_tools(evidence)
     yield from _against_purpose(evidence)
     yield from _retries(evidence.transcript.exchanges)
     yield from _redirects(evidence.transcript.exchanges)
@@ -38,6 +44,8 @@ def _release(evidence: Evidence) -> Observation:
     release, source = evidence.server.release, evidence.server.release_source
     answers = (entry for entry in evidence.answers if isinstance(entry, Answer))
     told = next((item for item in answers if item.task.name == "get_adcp_capabilities"), None)
+    if release == BEFORE_3:
+        return Observation("release", WHY_BEFORE_3)
     if release is None or not source:
         why = "does not say" if told else "was not asked (get_adcp_capabilities gave no answer)"
         note = f"the server {why} which AdCP release it serves; it is judged as 3.0, and --adcp-spec pins another"
@@ -61,6 +69,28 @@ def _eras(evidence: Evidence) -> Iterator[Observation]:
         yield Observation("both-eras", note, _index(found[0].exchange))
 
 
+def _tls(transcript: Transcript) -> Iterator[Observation]:
+    tls = transcript.survey.tls
+    if tls is None:
+        address = urlsplit(transcript.exchanges[0].request.url)
+        if address.scheme == "http" and not is_loopback(address.hostname or ""):
+            note = "the endpoint is reached over plain http: whoever is on the way can read and change what is sent"
+            yield Observation("plain-http", note)
+        return
+    shown = f"the certificate of {safe(tls.subject) or 'nobody'} is from {safe(tls.issuer) or 'nobody'}"
+    yield Observation(
+        "tls", f"{safe(tls.version)} with {safe(tls.cipher)}; {shown}, until {safe(tls.not_after)}"
+    )
+    try:
+        # From the day of the survey: a replay says the same.
+        left = datetime.fromisoformat(tls.not_after) - datetime.fromisoformat(transcript.survey.started_at)
+    except (ValueError, TypeError):
+        return
+    if left.days < _CERTIFICATE_DAYS:
+        note = f"the certificate ends in {plural(left.days, 'day')} ({safe(tls.not_after)}): no buyer connects after that"
+        yield Observation("certificate-ends", note)
+
+
 def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
@@ -75,14 +105,10 @@ def _repeated_pages(evidence: Evidence) -> Iterator[Observation]:
             return
 
 
-def _look_alikes(evidence: Evidence) -> Iterator[Observation]:
+def _other_tools(evidence: Evidence) -> Iterator[Observation]:
     names = [tool.get("name") for tool in evidence.server.tools[:_LISTED]]
-    tasks = {name: look_alike(name) for name in names if isinstance(name, str)}
-    alike = {name: task for name, task in tasks.items() if task and task not in names}
-    for name, task in list(alike.items())[:_NAMED]:
-        note = f"the tool {quote(name, 60)} looks like the AdCP task {task} under another name"
-        yield Observation("look-alike", note)
-    others = [name for name, task in tasks.items() if name not in catalogue() and not task]
+    own = {name for name in names if isinstance(name, str) and name not in catalogue()}
+    others = [name for name in own if not look_alike(name)]
     if others:
         note = f"{plural(len(others), 'listed tool')} outside AdCP, called only where adcp.yaml says so"
         yield Observation("other-tools", note)

@@ -3,9 +3,9 @@
     async with case_server(CaseServer("get_products", Answer(result={"content": []}))) as url:
         ...
 
-It speaks HTTP/1.1 on a loopback port, in the event loop of the test. What is about the request's id is said in
-relation to it: in a message or a raw body stand the marks `$id` (the same), `$other` (another one of its type) and
-`$retyped` (the same digits in the other type).
+It speaks HTTP/1.1 on a loopback port, in the event loop of the test. What is about the request is said in relation to
+it: in an answer stand the marks `$id` (the same id), `$other` (another one of its type), `$retyped` (the same digits in
+the other type) and `$context` (the context of the request).
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Answer:
     status: int = 200
     media_type: str = "application/json"
 
-    def raw(self, request_id: Any) -> bytes:
-        """Return the bytes of the body."""
+    def raw(self, request: Mapping[str, Any]) -> bytes:
+        """Return the bytes of the body that answers a JSON-RPC message."""
         if self.body is not None:
-            return _marked(self.body, request_id).encode(self.encoding, "surrogatepass")
+            return _marked(self.body, request).encode(self.encoding, "surrogatepass")
         message = self.message
         if message is ...:
             outcome = {"result": self.result} if self.result is not ... else {"error": self.error}
             message = {"jsonrpc": "2.0", "id": "$id"} | outcome
-        return _marked(json.dumps(message), request_id).encode()
+        return _marked(json.dumps(message), request).encode()
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class CaseServer:
         complete = {"resultType": "complete"} if self._stateless else {}
         if tool not in (CAPABILITIES, self.tool):
             return Answer(error={"code": -32602, "message": f"Unknown tool: {tool}"})
-        data: dict[str, Any] = {"status": "completed", "adcp_version": self.release}
+        data: dict[str, Any] = {"status": "completed", "adcp_version": self.release, "context": "$context"}
         if tool == CAPABILITIES:
             data |= {"adcp": {"major_versions": [3], "idempotency": {"supported": False}}}
             data |= {"supported_protocols": ["media_buy"]}
@@ -148,7 +148,7 @@ async def _serve_one(case: CaseServer, reader: asyncio.StreamReader, writer: asy
     else:
         message = json.loads(body)
         answer = case.respond(message)
-        raw = answer.raw(message.get("id"))
+        raw = answer.raw(message)
         media_type = f"Content-Type: {answer.media_type}\r\n" if raw else ""
         head = f"HTTP/1.1 {answer.status} Status\r\n{media_type}Content-Length: {len(raw)}\r\n\r\n"
         writer.write(head.encode("latin-1") + raw)
@@ -158,11 +158,14 @@ async def _serve_one(case: CaseServer, reader: asyncio.StreamReader, writer: asy
 _INFO = {"name": "case-server", "version": "1.0"}
 
 
-def _marked(text: str, request_id: Any) -> str:
-    """Put the request's id, or what it is to be mistaken for, in the place of its mark."""
+def _marked(text: str, request: Mapping[str, Any]) -> str:
+    """Put the request's id or context, or what the id is to be mistaken for, in the place of its mark."""
+    request_id = request.get("id")
+    arguments = (request.get("params") or {}).get("arguments") or {}
     digits = str(request_id).removeprefix("adcp-")
     retyped: Any = digits if isinstance(request_id, int) else int(digits) if digits.isdigit() else 0
     other: Any = f"{request_id}x" if isinstance(request_id, str) else -1
-    for mark, value in (("$id", request_id), ("$other", other), ("$retyped", retyped)):
-        text = text.replace(f'"{mark}"', json.dumps(value))
+    marks = {"id": request_id, "other": other, "retyped": retyped, "context": arguments.get("context")}
+    for mark, value in marks.items():
+        text = text.replace(f'"${mark}"', json.dumps(value))
     return text

@@ -11,8 +11,8 @@ Each file holds kinds of answers by name, each kind a list of cases. A case says
     body        the text of the HTTP body, with `encoding`
 
 beside `status` and `media_type` of the HTTP response, the `tool` (get_products), its `definition`, another `method` that
-gets the answer, AdCP `release` (3.1), MCP `revision` (2025-11-25) and the `limit` of a client. In strings `<x*1000>`
-stands for a thousand times x. What is to be said of it:
+gets the answer, AdCP `release` (3.1), MCP `revision` (2025-11-25), the `limit` of a client and what the call `sends`
+beside the context of the run. In strings `<x*1000>` stands for a thousand times x. What is to be said of it:
 
     is     success, error, interim, or nothing where there is no answer to classify
     fails  every rule that fails
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Case:
     kind: str
     server: CaseServer
     limit: int | None
+    sends: Mapping[str, Any]
     classified: str
     fails: tuple[str, ...]
     warns: tuple[str, ...]
@@ -70,6 +71,7 @@ def _case(
     release: str = "3.1",
     revision: str = HANDSHAKE,
     limit: int | None = None,
+    sends: Mapping[str, Any] | None = None,
     fails: str | list[str] = (),
     warns: str | list[str] = (),
     says: str | list[str] = (),
@@ -79,7 +81,10 @@ def _case(
     classified = rest.pop("is", "error" if way in ("failed", "error") else "success")
     answer = _answer(way, rest.pop(way), **rest)
     server = CaseServer(tool, answer, method, release, revision, definition or {})
-    return Case(f"{kind}/{id}", kind, server, limit, classified, _some(fails), _some(warns), _some(says))
+    case_id = f"{kind}/{id}"
+    return Case(
+        case_id, kind, server, limit, sends or {}, classified, _some(fails), _some(warns), _some(says)
+    )
 
 
 def _answer(

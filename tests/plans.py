@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from pytest_adcp.harness.calls import PlannedCall
+from pytest_adcp.harness.calls import PlannedCall, Probe
 from pytest_adcp.harness.plan import Plan, PlanRequest, plan
 
 TODAY = date(2030, 1, 1)
@@ -45,3 +45,20 @@ def call(made: Plan, subject: str) -> PlannedCall:
 def why(made: Plan, item: str) -> str:
     (found,) = [left.why for left in made.not_called if left.item == item]
     return found
+
+
+def probing(tools: list[dict[str, Any]], run_id: str = "r1", **request: Any) -> Plan:
+    """Plan with all probes."""
+    return plan(tools, PlanRequest(today=TODAY, **request), run_id)
+
+
+def changing(tools: list[dict[str, Any]], **request: Any) -> Plan:
+    return probing(tools, allow_mutating=True, sandbox_account=SANDBOX, **request)
+
+
+def of(made: Plan, probe: Probe) -> list[PlannedCall]:
+    return [call for call in made.calls if call.probe is probe]
+
+
+def probe_subjects(made: Plan, probe: Probe) -> list[str]:
+    return [call.subject for call in of(made, probe)]

@@ -45,9 +45,11 @@ def plain_survey(url: str, **how: Any) -> Transcript:
     return survey(url, probes=False, **how)
 
 
-def judge_core(transcript: Transcript, schemas: Validators | None = None) -> list[Finding]:
+def judge_core(
+    transcript: Transcript, schemas: Validators | None = None, *, production: bool = False
+) -> list[Finding]:
     """Judge every rule of the core profile; payloads by AdCP's schemas too, where they are given."""
-    evidence = Evidence(transcript, schemas=schemas)
+    evidence = Evidence(transcript, schemas=schemas, production=production)
     return [judge(rule, entry) for rule in load(CORE) for entry in evidence.of(rule)]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import anyio
 import pytest
 from case_server import CAPABILITIES, CaseServer, case_server
 from cases import Case, load_cases
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.plan import ConfiguredCall, PlanRequest
-from pytest_adcp.harness.rules import load
+from pytest_adcp.harness.rules import Judged, load
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.survey import Order, Surveyor
 from pytest_adcp.harness.target import Target
@@ -25,15 +28,20 @@ FAMILIES = (
     "mcp.result",
     "adcp.extraction",
     "adcp.errors",
+    "adcp.envelope",
     "adcp.security",
 )
+# Only these files hold answers with the whole of an envelope; in the others it is left out for brevity.
+ENVELOPED = ("contexts/", "envelopes/", "pagination/")
+ON_ANSWERS = {Judged.RESULT, Judged.ANSWER, Judged.SUCCESS, Judged.ERROR, Judged.INTERIM}
 RULES = {rule.id: rule for rule in load(CORE) if rule.family in FAMILIES}
 CASES = {case.id: case for case in load_cases()}
 
 
-async def surveyed(server: CaseServer, limits: Limits) -> Transcript:
-    """Survey a server with one call of each of its tools."""
-    calls = tuple(ConfiguredCall(tool, "case") for tool in dict.fromkeys((CAPABILITIES, server.tool)))
+async def surveyed(server: CaseServer, sends: Mapping[str, Any], limits: Limits) -> Transcript:
+    """Survey a server with one call of each of its tools; `sends` are arguments of the one under test."""
+    arguments: dict[str, Mapping[str, Any]] = {CAPABILITIES: {}} | {server.tool: sends}
+    calls = tuple(ConfiguredCall(tool, "case", sent) for tool, sent in arguments.items())
     plan = PlanRequest(
         auto=False, allow_mutating=True, sandbox_account={"account_id": "sandbox"}, calls=calls
     )
@@ -45,21 +53,23 @@ async def surveyed(server: CaseServer, limits: Limits) -> Transcript:
 
 def evidence_of(case: Case) -> Evidence:
     limits = Limits(survey_timeout=30.0, client_limit=case.limit or Limits().client_limit)
-    transcript = anyio.run(surveyed, case.server, limits)
+    transcript = anyio.run(surveyed, case.server, case.sends, limits)
     assert transcript.survey.complete
     assert transcript.survey.unusable is None
     return Evidence(transcript)
 
 
-def findings(evidence: Evidence, outcome: Outcome) -> list[Finding]:
-    found = [judge(rule, entry) for rule in RULES.values() for entry in evidence.of(rule)]
+def findings(evidence: Evidence, case: Case, outcome: Outcome) -> list[Finding]:
+    whole = case.id.startswith(ENVELOPED)
+    rules = [rule for rule in RULES.values() if whole or rule.family != "adcp.envelope"]
+    found = [judge(rule, entry) for rule in rules for entry in evidence.of(rule)]
     return [finding for finding in found if finding.outcome is outcome]
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_case(case: Case) -> None:
     evidence = evidence_of(case)
-    failed, advisory = findings(evidence, Outcome.FAILED), findings(evidence, Outcome.ADVISORY)
+    failed, advisory = (findings(evidence, case, outcome) for outcome in (Outcome.FAILED, Outcome.ADVISORY))
     assert {finding.rule for finding in failed} == set(case.fails)
     assert {finding.rule for finding in advisory} == set(case.warns)
     assert classified(evidence, case) == case.classified
@@ -105,10 +115,7 @@ def test_every_kind_of_fault_has_a_twin_that_passes() -> None:
 
 
 def test_every_rule_on_answers_has_a_case() -> None:
-    wanted = {
-        rule
-        for rule in RULES
-        if rule.startswith(("adcp.extraction", "adcp.errors", "adcp.security", "mcp.result"))
-    }
+    families = ("adcp.extraction", "adcp.errors", "adcp.envelope", "adcp.security", "mcp.result")
+    wanted = {rule.id for rule in RULES.values() if rule.family in families and rule.judged in ON_ANSWERS}
     wanted -= {"adcp.extraction.expected-success", "adcp.errors.expected-error", "adcp.errors.expected-code"}
     assert wanted <= {rule for case in CASES.values() for rule in (*case.fails, *case.warns)}

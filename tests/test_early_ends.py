@@ -206,7 +206,8 @@ def test_a_failure_counts_also_when_time_is_up(tmp_path: Path) -> None:
 
 def test_a_server_that_turns_away_after_a_while_is_one_root_cause(tmp_path: Path) -> None:
     tools = [*TOOLS, "list_creatives", "get_media_buys", "get_signals", "list_accounts"]
-    with scripted(lambda call: Reply(status=401) if call.tool in tools[1:] else None, tools=tools) as seller:
+    turned = Reply(status=401, headers=["WWW-Authenticate: Bearer"])
+    with scripted(lambda call: turned if call.tool in tools[1:] else None, tools=tools) as seller:
         done = run(tmp_path, f"--server-url={seller.url}", "--adcp-concurrency=1")
     assert done.code == 6, done.out
     assert done.target["complete"] is False

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from pytest_adcp.harness.seller import SellerOptions, running
+from pytest_adcp.harness.seller.options import Release
 from runs import run
 
 ROOT = Path(__file__).parents[1]
@@ -191,7 +192,16 @@ def test_a_report_that_cannot_be_written_is_said_before_the_survey(tmp_path: Pat
         (["-k", "adcp.errors.recovery"], {"adcp.errors"}),
         (
             ["-m", "adcp_should"],
-            {"mcp.jsonrpc", "mcp.lifecycle", "adcp.extraction", "adcp.errors", "adcp.security"},
+            {
+                "mcp.jsonrpc",
+                "mcp.lifecycle",
+                "adcp.extraction",
+                "adcp.errors",
+                "adcp.security",
+                "adcp.envelope",
+                "adcp.discovery",
+                "adcp.versions",
+            },
         ),
         (["mcp.tools::unique-names"], {"mcp.tools"}),
     ],
@@ -248,7 +258,8 @@ def test_unreachable_is_6_with_one_diagnosis(tmp_path: Path, free_port: int) -> 
 
 
 def test_inconclusive_is_6(tmp_path: Path) -> None:
-    with running(SellerOptions(fault="accepts-everything")) as url:
+    # In 3.0 there is nothing that a seller has to refuse.
+    with running(SellerOptions(fault="accepts-everything", release=Release.V3_0)) as url:
         done = run(tmp_path, f"--server-url={url}")
     assert done.code == 6, done.out
     assert done.target["verdict"] == "inconclusive"

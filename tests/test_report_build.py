@@ -110,13 +110,20 @@ def test_requests_count_followed_redirects() -> None:
     assert target.survey.requests == len(plain.transcript.exchanges) + 3
 
 
+WITH_CAPABILITIES = [{"name": name, "inputSchema": {}} for name in ("get_products", "get_adcp_capabilities")]
+
+
 def test_the_server_names_itself() -> None:
     (target,) = report(tool_result(SUCCESS), schemas=Schemas("adcp 9.2.0", "3.1.19")).targets
     assert (target.url, target.name) == ("http://seller.test/mcp", "seller.test")
     assert target.server == model.Server("seller", "1", "2025-11-25")
     assert (target.adcp_version, target.complete, target.selection.complete) == ("3.1", True, True)
-    (stateless,) = report(tool_result(SUCCESS, revision="2026-07-28", release=None)).targets
+    (stateless,) = report(
+        tool_result(SUCCESS, revision="2026-07-28", release=None, tools=WITH_CAPABILITIES)
+    ).targets
     assert (stateless.server.protocol_version, stateless.adcp_version) == ("2026-07-28", None)
+    (old,) = report(tool_result(SUCCESS, release=None)).targets
+    assert old.adcp_version == "2.x"
 
 
 def test_what_was_left_out_is_told_once() -> None:
@@ -150,7 +157,7 @@ def test_observations() -> None:
     assert list(notes) == [
         "release",
         "both-eras",
-        "look-alike",
+        "plain-http",
         "other-tools",
         "bad-request-accepted",
         "retries",
@@ -158,7 +165,6 @@ def test_observations() -> None:
     ]
     assert "--adcp-spec" in notes["release"]
     assert "handshake era" in notes["both-eras"]
-    assert "get_signals" in notes["look-alike"]
     assert notes["other-tools"].startswith("1 listed tool ")
     assert "get_products/brief" in notes["bad-request-accepted"]
     assert notes["redirects"].endswith("http://seller.test/b")
@@ -185,4 +191,4 @@ def test_where_the_release_was_read() -> None:
     (release,) = [item for item in target.observations if item.id == "release"]
     assert "supported_versions" in release.note
     assert release.exchange == evidence.transcript.exchanges[-1].index
-    assert "release-unknown" in observed(tool_result(SUCCESS, release=None))
+    assert "release-unknown" in observed(tool_result(SUCCESS, release=None, tools=WITH_CAPABILITIES))

@@ -13,6 +13,7 @@ from pytest_adcp.harness.seller.faults import Fault, faults
 from pytest_adcp.harness.seller.options import Answers, Eras, Release, SellerOptions
 from pytest_adcp.harness.seller.server import running
 from pytest_adcp.harness.settings import DEMO_ACCOUNT
+from pytest_adcp.harness.target import Credentials
 from pytest_adcp.harness.tasks import catalogue
 from pytest_adcp.harness.verdict import Outcome
 from pytest_adcp.suites import CORE
@@ -40,14 +41,21 @@ def test_clean_seller_passes_every_rule(era: str, answers: str, sessions: bool, 
 def test_fault_breaks_exactly_its_rules(fault: Fault) -> None:
     with running(SellerOptions(fault=fault.name, **fault.needs)) as url:
         calls = [_configured(call) for call in fault.calls]
-        mutating = any(catalogue()[call.tool].mutating for call in calls)
-        transcript = survey(url, calls=calls, allow_mutating=mutating, sandbox_account=DEMO_ACCOUNT)
+        mutating = fault.mutating or any(catalogue()[call.tool].mutating for call in calls)
+        transcript = survey(
+            url,
+            calls=calls,
+            credentials=Credentials(bearer=fault.needs.get("bearer")),
+            allow_mutating=mutating,
+            sandbox_account=DEMO_ACCOUNT,
+        )
     schemas = validators()
-    findings = judge_core(transcript, schemas)
+    findings = judge_core(transcript, schemas, production=fault.production)
     assert with_outcome(findings, Outcome.FAILED) == fault.fails | (fault.fails_schema if schemas else set())
     assert with_outcome(findings, Outcome.ADVISORY) == fault.advises
     if schemas is not None:
-        assert with_outcome(judge_core(transcript), Outcome.FAILED) == fault.fails
+        plain = judge_core(transcript, production=fault.production)
+        assert with_outcome(plain, Outcome.FAILED) == fault.fails
     blocked = with_outcome(findings, Outcome.BLOCKED) or transcript.survey.unusable
     assert bool(blocked) or not fault.blocks
     if not (fault.fails or fault.blocks):

@@ -64,6 +64,7 @@ def test_defaults() -> None:
         account=None,
         calls=(),
         auto=True,
+        probes=True,
         spec=None,
         schemas=None,
         report_dir=Path.cwd() / "adcp-report",
@@ -223,8 +224,8 @@ SURVEYS = [option for option in OPTIONS if option.surveys]
 
 def test_which_options_decide_what_is_sent() -> None:
     assert {option.name for option in OPTIONS} - {option.name for option in SURVEYS} == {
-        *("config", "explain", "no-transcript", "profile", "replay", "report-dir", "rules", "schemas"),
-        *("spec", "strict", "tool", "trace", "vectors"),
+        *("config", "explain", "no-transcript", "production", "profile", "replay", "report-dir", "rules"),
+        *("schemas", "spec", "strict", "tool", "trace", "vectors"),
     }
 
 

@@ -133,14 +133,15 @@ SECONDS = {
     "first_byte",
     "answered",
 }
-NULLABLE = {"after", "response", "era", "first_byte", "answered", "unusable", "rate"}
+TEXTS = {"after", "baseline"}
+NULLABLE = TEXTS | {"response", "era", "first_byte", "answered", "unusable", "rate", "tls", "probe"}
 
 
 def may_be(name: Any, value: Any) -> bool:
     """Tell whether a value of another type than the one before is good for a member all the same."""
     if value is None:
         return name in NULLABLE
-    return (name in SECONDS and type(value) in (int, float)) or (name == "after" and isinstance(value, str))
+    return (name in SECONDS and type(value) in (int, float)) or (name in TEXTS and isinstance(value, str))
 
 
 def test_a_wrong_type_in_any_member_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_adcp.harness.calls import Expect, NotCalled, PlannedCall, Purpose, Take
+from pytest_adcp.harness.calls import Expect, NotCalled, PlannedCall, Probe, Purpose, Take
 from pytest_adcp.harness.transcript import (
     Diagnosis,
     End,
@@ -16,6 +16,7 @@ from pytest_adcp.harness.transcript import (
     Request,
     Response,
     Survey,
+    Tls,
     Transcript,
 )
 
@@ -74,6 +75,8 @@ FULL = Transcript(
                 violates="all",
                 after="t/0",
                 takes=(Take("/a/0", "u", "/x/0"),),
+                probe=Probe.PAGE,
+                baseline="t/0",
             ),
             PlannedCall("t", "2", {}, Purpose.BAD),
         ),
@@ -84,6 +87,7 @@ FULL = Transcript(
         unusable=Diagnosis("cause", "message", "cure"),
         seconds=1.25,
         longest_chain=0.1,
+        tls=Tls("TLSv1.3", "TLS_AES_256_GCM_SHA384", "CN=seller", "O=Authority", "2027-01-01T00:00:00+00:00"),
     ),
     (
         exchange(0, era=Era.STATELESS, attempt=2, retried=True, redirects=("http://a/", "http://b/")),

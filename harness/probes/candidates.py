@@ -29,6 +29,10 @@ class Candidate:
         """Whether the tool's inputSchema names each of these members."""
         return all(member in self.tool.known.types for member in members)
 
+    def takes(self, member: str, value: object) -> bool:
+        """Whether the tool's inputSchema names a member, and lets it have a value of that type."""
+        return self.names(member) and self.tool.known.takes(member, value)
+
     def members(self, call: PlannedCall) -> dict[str, Any]:
         """Return the members of a request: the arguments, or what stands in the tool's only parameter."""
         arguments = call.arguments
@@ -75,6 +79,12 @@ class Candidate:
         """Return the member of the request that a JSON pointer into the arguments leads to."""
         tokens = place.split("/")[1 if self.tool.wrapper is None else 2 :]
         return tokens[0].replace("~1", "/").replace("~0", "~")
+
+
+def members_of(arguments: dict[str, Any], member: str) -> dict[str, Any] | None:
+    """Return the object that has a member: the arguments, or what their only parameter holds; None where neither has it."""
+    holders = (arguments, *arguments.values())
+    return next((item for item in holders if isinstance(item, dict) and member in item), None)
 
 
 def fresh_key(run_id: str, subject: str) -> str:

@@ -17,4 +17,4 @@ def calls(candidates: Sequence[Candidate]) -> Iterator[PlannedCall | NotCalled]:
     if found is None:
         yield NotCalled(f"probe/{Probe.NO_ARGUMENTS}", f"{CAPABILITIES} is not called")
         return
-    yield replace(found.varied(Probe.NO_ARGUMENTS), arguments={}, takes=(), after=None, baseline=None)
+    yield replace(found.varied(Probe.NO_ARGUMENTS), arguments={}, takes=(), after=None)

@@ -11,6 +11,7 @@ from pytest_adcp.harness.calls import NotCalled, PlannedCall, Probe, Purpose
 from pytest_adcp.harness.placeholders import UNKNOWN_VALUE
 from pytest_adcp.harness.tasks import UNKNOWN_ID
 
+from .candidates import members_of
 from .contexts import rich_context
 
 MAX_TASKS = 2
@@ -19,10 +20,11 @@ MAX_TASKS = 2
 def calls(bad: Sequence[PlannedCall], run_id: str) -> Iterator[PlannedCall | NotCalled]:
     """Yield two requests a task, made of the bad ones that ask a read for an unknown id.
 
-    Those that ask for a list of ids come last: they may well be answered with an empty list.
+    Those that ask for a list of ids come last: they may well be answered with an empty list. Before them come the
+    requests to refine what was never proposed, which not every seller understands.
     """
     lookups = [call for call in bad if call.name == UNKNOWN_ID and not call.mutating]
-    lookups.sort(key=lambda call: _asks_for_list(call.arguments))
+    lookups.sort(key=lambda call: (_asks_for_list(call.arguments), call.tool == "get_products"))
     if not lookups:
         yield NotCalled(f"probe/{Probe.NOT_FOUND}", "no read that is called looks something up by an id")
     for lookup in lookups[:MAX_TASKS]:
@@ -30,8 +32,8 @@ def calls(bad: Sequence[PlannedCall], run_id: str) -> Iterator[PlannedCall | Not
         for number in (1, 2):
             name = f"{Probe.NOT_FOUND}-{number}"
             arguments = _renamed(lookup.arguments, f"{run_id}\n{lookup.tool}/{name}")
-            if first is None and "context" in arguments:
-                arguments["context"] = rich_context(run_id)
+            if first is None and (members := members_of(arguments, "context")) is not None:
+                members["context"] = rich_context(run_id)
             call = replace(
                 lookup,
                 name=name,

@@ -85,6 +85,8 @@ def _fault_list() -> str:
     for fault in faults().values():
         lines.append(f"{fault.name}: {fault.says}")
         lines += [f"    calls:    {json.dumps(call)}   # needed in adcp.yaml" for call in fault.calls]
+        if "bearer" in fault.needs:
+            lines.append(f"    token:    {fault.needs['bearer']}   # asked for in Authorization: Bearer")
         lines += [f"    failed    {rule}" for rule in sorted(fault.fails)]
         lines += [f"    advisory  {rule}" for rule in sorted(fault.advises)]
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from . import rpc, sse, stateless
+from . import metadata, rpc, sse, stateless
 from .adcp import Agent
 from .exchange import Exchange, Hooks
 from .handshake import SESSION_HEADER, Handshake
@@ -37,6 +37,8 @@ class Endpoint:
     async def answer(self, exchange: Exchange) -> Reply:
         """Return the response to one HTTP request."""
         try:
+            if self._options.discovery and (found := self._document(exchange)) is not None:
+                return found
             self._admit(exchange)
             match exchange.request.method:
                 case "POST":
@@ -73,16 +75,24 @@ class Endpoint:
         request = exchange.request
         if request.path != PATH:
             raise _RefusedError(HTTPStatus.NOT_FOUND)
-        if not self._is_own(f"http://{request.header('host') or ''}"):
+        if not self._is_own(_origin(exchange)):
             raise _RefusedError(HTTPStatus.MISDIRECTED_REQUEST)
         origin = request.header("origin")
         if origin is not None and not self._is_own(origin):
             raise RpcError(INVALID_REQUEST, "This Origin is not allowed.", status=HTTPStatus.FORBIDDEN)
         token = self._options.bearer
         if token is not None and not _carries(request.header("authorization"), token):
-            raise _RefusedError(
-                HTTPStatus.UNAUTHORIZED, (("WWW-Authenticate", 'Bearer realm="reference seller"'),)
-            )
+            asked = 'Bearer realm="reference seller"'
+            if self._options.discovery:
+                asked += f", {metadata.challenge(_origin(exchange), PATH)}"
+            raise _RefusedError(HTTPStatus.UNAUTHORIZED, (("WWW-Authenticate", asked),))
+
+    def _document(self, exchange: Exchange) -> Reply | None:
+        origin = _origin(exchange)
+        found = metadata.document(exchange.request.path, origin, PATH)
+        if found is None or exchange.request.method != "GET" or not self._is_own(origin):
+            return None
+        return Reply(HTTPStatus.OK, (("Content-Type", JSON_TYPE),), rpc.encode(found))
 
     def _is_own(self, origin: str) -> bool:
         """Tell whether a page of that origin is the seller's own: what keeps DNS rebinding out."""
@@ -156,6 +166,10 @@ class _RefusedError(Exception):
     def __init__(self, status: int, headers: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(status)
         self.reply = Reply(status, headers)
+
+
+def _origin(exchange: Exchange) -> str:
+    return f"http://{exchange.request.header('host') or ''}"
 
 
 def _media_type(value: str) -> str:

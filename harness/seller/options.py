@@ -42,4 +42,5 @@ class SellerOptions:
     host: str = "127.0.0.1"
     port: int = 0
     bearer: str | None = field(default=None, repr=False)  # a token that every request must carry
+    discovery: bool = False  # serves OAuth metadata, and names it where it asks for the token
     tools_per_page: int = 8  # so small that a client has to follow nextCursor

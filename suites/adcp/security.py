@@ -10,6 +10,8 @@ from pytest_adcp.harness.sources import EXTRACTION, adcp
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
 
+from .links import Link, path_of
+
 _PROTOTYPE_KEYS = frozenset({"__proto__", "constructor", "prototype"})
 
 
@@ -24,17 +26,14 @@ def no_prototype_keys(answer: Answer) -> None:
             raise Broken(
                 "no such member name",
                 quote(name),
-                at=answer.in_payload(*_path(link), name),
+                at=answer.in_payload(*path_of(link), name),
                 because=f"a member is called `{name}`; JavaScript clients that merge objects are attacked this way",
             )
 
 
-_Link = tuple[Any, str | int] | None  # the link of the parent, and the name or index in it
-
-
-def _members(value: Mapping[str, Any]) -> Iterator[tuple[_Link, str]]:
+def _members(value: Mapping[str, Any]) -> Iterator[tuple[Link, str]]:
     """Yield every member name in a value and the link of its object; iterative, since an answer may be deep."""
-    stack: list[tuple[_Link, Any]] = [(None, value)]
+    stack: list[tuple[Link, Any]] = [(None, value)]
     while stack:
         link, item = stack.pop()
         if isinstance(item, Mapping):
@@ -43,11 +42,3 @@ def _members(value: Mapping[str, Any]) -> Iterator[tuple[_Link, str]]:
         members: Iterable[tuple[str | int, Any]]
         members = item.items() if isinstance(item, Mapping) else enumerate(item)
         stack.extend(((link, key), inner) for key, inner in members if isinstance(inner, Mapping | list))
-
-
-def _path(link: _Link) -> list[str | int]:
-    path: list[str | int] = []
-    while link is not None:
-        link, key = link
-        path.append(key)
-    return path[::-1]

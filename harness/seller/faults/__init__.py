@@ -7,12 +7,46 @@ import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from . import error_objects, failures, lifecycle, messages, payloads, results, schemas, streams, transport
+from . import (
+    authentication,
+    behaviour,
+    discovery,
+    envelopes,
+    error_objects,
+    failures,
+    leaks,
+    lifecycle,
+    messages,
+    payloads,
+    repeats,
+    results,
+    schemas,
+    streams,
+    transport,
+    versions,
+)
 from .model import Fault, UnknownFaultError
 
 __all__ = ["Fault", "UnknownFaultError", "fault_named", "faults"]
 
-MODULES = (payloads, schemas, results, failures, error_objects, messages, lifecycle, streams, transport)
+MODULES = (
+    payloads,
+    schemas,
+    results,
+    failures,
+    error_objects,
+    envelopes,
+    discovery,
+    versions,
+    leaks,
+    behaviour,
+    repeats,
+    messages,
+    lifecycle,
+    authentication,
+    streams,
+    transport,
+)
 
 
 @functools.cache

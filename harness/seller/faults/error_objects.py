@@ -9,7 +9,7 @@ from pytest_adcp.harness.seller.exchange import Hooks
 from pytest_adcp.harness.seller.options import Release
 from pytest_adcp.harness.seller.rpc import Json
 
-from .failures import FUTURE_MAJOR
+from .failures import FUTURE_MAJOR, UNREFUSED_VERSIONS
 from .model import Fault, on_failure, rules
 
 RECOVERY = rules("adcp.errors.recovery")
@@ -33,8 +33,14 @@ def _edited(edit: Callable[[Json], Json]) -> Hooks:
 
 
 def with_members(**members: object) -> Hooks:
-    """Set members of the error object everywhere it stands."""
-    return _edited(lambda error: {**error, **members})
+    """Set members of the error object everywhere it stands; an object is added to what is there."""
+    return _edited(
+        lambda error: {**error, **{name: _added(error.get(name), members[name]) for name in members}}
+    )
+
+
+def _added(old: object, new: object) -> object:
+    return {**old, **new} if isinstance(old, dict) and isinstance(new, dict) else new
 
 
 def _without(name: str) -> Hooks:
@@ -67,6 +73,7 @@ FAULTS = (
             }
         ),
         rules("adcp.errors.expected-code"),
+        UNREFUSED_VERSIONS | rules("adcp.versions.prerelease"),
         calls=({**FUTURE_MAJOR, "error_codes": ["VERSION_UNSUPPORTED"]},),
     ),
     Fault("recovery-unknown", "recovery is of no class there is.", with_members(recovery="fatal"), RECOVERY),

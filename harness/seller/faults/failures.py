@@ -16,6 +16,10 @@ from .model import Fault, on_failure, on_success, rules
 TOOL_PATH = rules("adcp.errors.tool-path")
 READABLE = rules("adcp.errors.readable")
 
+UNREFUSED_VERSIONS = rules(
+    "adcp.versions.conflict", "adcp.versions.major-refused", "adcp.versions.release-refused"
+)
+
 ACCOUNT: Json = {"account_id": "acct_sandbox"}
 # A request that the conforming seller serves, for each task; a fresh idempotency key is added.
 GOOD_ARGUMENTS: Mapping[str, Json] = {
@@ -68,14 +72,14 @@ GOOD_ARGUMENTS: Mapping[str, Json] = {
 }
 
 
-def _served(call: ToolCall) -> Json:
+def served(call: ToolCall) -> Json:
     """Return the success that a good request of the same task has, with the context of this one."""
     arguments = {**GOOD_ARGUMENTS[call.tool], "idempotency_key": str(uuid.uuid4())}
     context = {"context": call.arguments["context"]} if "context" in call.arguments else {}
     return call.again({**arguments, **context})
 
 
-def _refused(result: Json, code: str, recovery: str, **members: object) -> Json:
+def refused(result: Json, code: str, recovery: str, **members: object) -> Json:
     """Turn a success into the error that a conforming seller would send."""
     payload = result["structuredContent"]
     error = {"code": code, "message": "Not now.", "recovery": recovery, **members}
@@ -133,7 +137,7 @@ def _first_call_limited(exchange: Exchange, message: Json, _: int) -> Json:
 
 def _first_call(code: str, recovery: str, **members: object) -> Hooks:
     def hook(call: ToolCall, result: Json) -> Json:
-        return _refused(result, code, recovery, **members) if call.ordinal == 1 else result
+        return refused(result, code, recovery, **members) if call.ordinal == 1 else result
 
     return Hooks(result=hook)
 
@@ -143,26 +147,26 @@ def _with_leftovers(call: ToolCall, result: Json) -> Json:
         return result
     return {
         **result,
-        "structuredContent": {**_served(call)["structuredContent"], **result["structuredContent"]},
+        "structuredContent": {**served(call)["structuredContent"], **result["structuredContent"]},
     }
 
 
 def _accept_all(call: ToolCall, result: Json) -> Json:
-    return _served(call) if result["isError"] else result
+    return served(call) if result["isError"] else result
 
 
 def _refuse_all(_: ToolCall, result: Json) -> Json:
-    return result if result["isError"] else _refused(result, "INVALID_REQUEST", "correctable")
+    return result if result["isError"] else refused(result, "INVALID_REQUEST", "correctable")
 
 
 def _refuse_wholesale(call: ToolCall, result: Json) -> Json:
     if call.arguments.get("buying_mode") != "wholesale" or result["isError"]:
         return result
-    return _refused(result, "UNSUPPORTED_FEATURE", "correctable")
+    return refused(result, "UNSUPPORTED_FEATURE", "correctable")
 
 
 def _accept_any_major(call: ToolCall, result: Json) -> Json:
-    return _served(call) if call.ordinal and call.arguments.get("adcp_major_version") == 99 else result
+    return served(call) if call.ordinal and call.arguments.get("adcp_major_version") == 99 else result
 
 
 FUTURE_MAJOR: Json = {
@@ -272,7 +276,12 @@ FAULTS = (
     Fault(
         "error-layers-disagree",
         "adcp_error and errors[] have different codes.",
-        _payload(lambda data: {**data, "errors": [{**data["adcp_error"], "code": "POLICY_VIOLATION"}]}),
+        _payload(
+            lambda data: {
+                **data,
+                "errors": [{**data["adcp_error"], "code": "POLICY_VIOLATION", "recovery": "correctable"}],
+            }
+        ),
         advises=rules("adcp.errors.layers-agree"),
     ),
     Fault(
@@ -366,8 +375,16 @@ FAULTS = (
         "A major version of AdCP that does not exist is accepted.",
         Hooks(result=_accept_any_major),
         rules("adcp.errors.expected-error"),
+        rules("adcp.versions.major-refused"),
         calls=(FUTURE_MAJOR,),
     ),
-    Fault("accepts-everything", "Every bad request is served.", Hooks(result=_accept_all), blocks=True),
+    Fault(
+        "accepts-everything",
+        "Every bad request is served.",
+        Hooks(result=_accept_all),
+        rules("adcp.versions.prerelease"),
+        UNREFUSED_VERSIONS | rules("adcp.security.credential-in-arguments"),
+        blocks=True,
+    ),
     Fault("refuses-everything", "Every good request is refused.", Hooks(result=_refuse_all), blocks=True),
 )

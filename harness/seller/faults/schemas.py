@@ -81,6 +81,8 @@ FAULTS = (
         "empty-payload",
         "The payload of get_products is an empty object.",
         _answering("get_products", lambda _: {}),
+        rules("adcp.envelope.status", "adcp.envelope.context"),
+        rules("adcp.versions.echo"),
         fails_schema=RESPONSE,
     ),
     Fault(
@@ -111,6 +113,7 @@ FAULTS = (
         "context-echo-text",
         "The context comes back as text.",
         _answering("get_products", _with(context="acme, spring")),
+        rules("adcp.envelope.context"),
         fails_schema=RESPONSE,
     ),
     Fault(
@@ -131,6 +134,7 @@ FAULTS = (
         "submitted-camel-case",
         "A submitted answer has taskId for task_id.",
         _submitted({"taskId": "task_spring"}),
+        rules("adcp.envelope.task-id"),
         fails_schema=INTERIM,
     ),
     Fault(
