@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from . import jsontext
 from .jsonvalues import pointer
+from .links import Link, path_of
 from .subjects import Answer
 from .wrappers import data_fields
 
@@ -23,7 +23,6 @@ _PLACES = frozenset(
     {"field", "idempotency_key", "pointer", "rejected_value", "schema_id", "schema_path", "schemaPath"}
 )
 _OF_MCP = frozenset({"_meta", "content", "isError", "resultType", "structuredContent"})
-_Link = tuple[Any, str | int] | None  # the link of the parent, and the name or index in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +51,9 @@ def error_texts(error: Answer) -> Iterator[ErrorText]:
 
 def sent_strings(error: Answer) -> tuple[str, ...]:
     """Return the strings and member names of the arguments that the answered request carried."""
-    arguments = sent_arguments(error)
+    arguments = error.sent
     found = [text for _, _, text in _strings(arguments, (), names=True)]
     return tuple(dict.fromkeys(text for text in found if text))
-
-
-def sent_arguments(error: Answer) -> Mapping[str, Any]:
-    """Return the arguments of the answered request, as they were sent."""
-    sent = jsontext.parse(error.exchange.request.body).value
-    params = sent.get("params") if isinstance(sent, Mapping) else None
-    arguments = params.get("arguments") if isinstance(params, Mapping) else None
-    return arguments if isinstance(arguments, Mapping) else {}
 
 
 def _texts(error: Answer) -> Iterator[ErrorText]:
@@ -86,10 +77,10 @@ def _texts(error: Answer) -> Iterator[ErrorText]:
 
 def _walk(root: str, value: Any, skip: Collection[str] = ()) -> Iterator[ErrorText]:
     for link, name, text in _strings(value, skip):
-        yield ErrorText(root + pointer(*_path(link)), name, text)
+        yield ErrorText(root + pointer(*path_of(link)), name, text)
 
 
-def _strings(value: Any, skip: Collection[str], *, names: bool = False) -> Iterator[tuple[_Link, str, str]]:
+def _strings(value: Any, skip: Collection[str], *, names: bool = False) -> Iterator[tuple[Link, str, str]]:
     """Yield every string in a value with its link and the name of its member, breadth first: an answer may be deep.
 
     Args:
@@ -97,7 +88,7 @@ def _strings(value: Any, skip: Collection[str], *, names: bool = False) -> Itera
         skip: members of the root that are left out.
         names: yield member names too, and leave nothing out.
     """
-    waiting: deque[tuple[_Link, str, Any]] = deque([(None, "", value)])
+    waiting: deque[tuple[Link, str, Any]] = deque([(None, "", value)])
     room = MAX_VALUES
     while waiting:
         link, name, item = waiting.popleft()
@@ -114,11 +105,3 @@ def _strings(value: Any, skip: Collection[str], *, names: bool = False) -> Itera
                 elif (link is None and own in skip) or own in _PLACES or own.lower().endswith("_url"):
                     continue
                 waiting.append(((link, key), own, inner))
-
-
-def _path(link: _Link) -> list[str | int]:
-    path: list[str | int] = []
-    while link is not None:
-        link, key = link
-        path.append(key)
-    return path[::-1]

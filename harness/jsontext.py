@@ -26,6 +26,7 @@ from .jsonvalues import (
     truthy,
     utf16_length,
 )
+from .links import Link, path_of
 
 __all__ = [
     "DEEPEST",
@@ -172,12 +173,9 @@ def _is_deep(text: str) -> bool:
     return bool(marks)
 
 
-_Link = tuple[Any, str | int] | None  # the link of the parent, and the name or index in it
-
-
 def _objections(value: Any, notes: Notes) -> Iterator[Objection]:
     """Find everything that a strict reader objects to, in document order."""
-    stack: list[tuple[Any, _Link, int]] = [(value, None, 1)]
+    stack: list[tuple[Any, Link, int]] = [(value, None, 1)]
     while stack:
         item, link, depth = stack.pop()
         if type(item) is dict:
@@ -200,7 +198,7 @@ def _objections(value: Any, notes: Notes) -> Iterator[Objection]:
             yield Objection(ObjectionKind.LARGE_NUMBER, _pointer(link), detail)
 
 
-def _names(item: dict[str, Any], link: _Link, notes: Notes) -> Iterator[Objection]:
+def _names(item: dict[str, Any], link: Link, notes: Notes) -> Iterator[Objection]:
     if id(item) in notes.duplicates:
         for name, differs in notes.duplicates[id(item)][1].items():
             detail = "the name stands more than once in its object, " + (
@@ -213,15 +211,11 @@ def _names(item: dict[str, Any], link: _Link, notes: Notes) -> Iterator[Objectio
             yield Objection(ObjectionKind.LONE_SURROGATE, _pointer((link, name)), detail)
 
 
-def _deep(link: _Link) -> Objection:
+def _deep(link: Link) -> Objection:
     return Objection(
         ObjectionKind.DEEP, _pointer(link), f"more than {DEEPEST} levels deep; many readers stop there"
     )
 
 
-def _pointer(link: _Link) -> str:
-    tokens: list[str | int] = []
-    while link is not None:
-        link, token = link
-        tokens.append(token)
-    return pointer(*reversed(tokens))
+def _pointer(link: Link) -> str:
+    return pointer(*path_of(link))

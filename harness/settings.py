@@ -79,7 +79,12 @@ class Settings:
             "replay": _shown(self.replay),
             "profiles": [str(profile) for profile in self.profiles],
             "tools": list(self.tools),
-            "plan": {"auto": self.auto, "probes": self.probes, "mutating": self.mutating, "only": self.plan_only},
+            "plan": {
+                "auto": self.auto,
+                "probes": self.probes,
+                "mutating": self.mutating,
+                "only": self.plan_only,
+            },
             "calls": [f"{call.tool}/{call.name}" for call in self.calls],
             "account": redact_members(self.account),
             "sandbox_account": redact_members(self.sandbox_account),

@@ -145,6 +145,14 @@ class Answer(Subject):
     document: Document
     client_limit: int
 
+    @cached_property
+    def sent(self) -> Mapping[str, Any]:
+        """The arguments of the request as they went over the wire; empty where they were no object."""
+        message = jsontext.parse(self.exchange.request.body).value
+        params = message.get("params") if isinstance(message, Mapping) else None
+        arguments = params.get("arguments") if isinstance(params, Mapping) else None
+        return arguments if isinstance(arguments, Mapping) else {}
+
     @property
     def is_flagged(self) -> bool:
         """Whether a client sees isError as set."""

@@ -78,7 +78,9 @@ class Task:
     auto: bool  # may be called without being configured
     request: Mapping[str, Any]
     bad: tuple[Bad, ...]  # in the order in which they are tried
-    other: Mapping[str, Any]  # members that make another valid request of the sample; empty where none do for sure
+    other: Mapping[
+        str, Any
+    ]  # members that make another valid request of the sample; empty where none do for sure
 
     @property
     def arguments(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from pytest_adcp.harness import jsontext
+from pytest_adcp.harness.links import Link, path_of
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import CONTEXT, adcp
 from pytest_adcp.harness.subjects import Answer
@@ -15,7 +16,6 @@ from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.wrappers import squeezed
 
 from .failures import kind_of
-from .links import Link, path_of
 from .roots import data_root, error_root, is_error_alone, root, sent_arguments
 
 _SOURCE = adcp(CONTEXT, "normative-echo-contract")

@@ -7,7 +7,7 @@ from itertools import islice
 from urllib.parse import urlsplit
 
 from pytest_adcp.harness import leaks
-from pytest_adcp.harness.error_texts import ErrorText, error_texts, sent_arguments, sent_strings
+from pytest_adcp.harness.error_texts import ErrorText, error_texts, sent_strings
 from pytest_adcp.harness.leaked_hosts import Home, internal_network, public_addresses
 from pytest_adcp.harness.leaks import Finder, Leak
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
@@ -15,6 +15,8 @@ from pytest_adcp.harness.sources import SECURITY, TRANSPORT_ERRORS, adcp
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.urls import display_url, is_loopback
+
+from .roots import sent_arguments
 
 _SELLERS = adcp(TRANSPORT_ERRORS, "seller-requirements")
 _CLIENTS = adcp(TRANSPORT_ERRORS, "buyer-agent-requirements")

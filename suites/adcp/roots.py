@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_adcp.harness import jsontext
 from pytest_adcp.harness.arguments import shape
 from pytest_adcp.harness.classify import Class
 from pytest_adcp.harness.release import PINNED, numbers, release_of_version
@@ -73,15 +72,10 @@ def speaks(answer: Answer, release: str) -> bool:
 
 def sent_arguments(answer: Answer) -> Mapping[str, Any]:
     """Return the members of the request as they went over the wire, out of the parameter that wraps them where one does."""
-    sent = jsontext.parse(answer.exchange.request.body).value
-    arguments = _object(_object(_object(sent).get("params")).get("arguments"))
+    arguments = answer.sent
     tool = answer.server.tool(answer.call.tool)
     if tool is None or any(name in arguments for name in _COMMON):
         return arguments
     wrapper = shape(tool.get("inputSchema"), answer.task.arguments).wrapper
     inner = arguments.get(wrapper) if wrapper is not None else None
     return inner if isinstance(inner, Mapping) else arguments
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

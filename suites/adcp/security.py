@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pytest_adcp.harness.links import Link, path_of
 from pytest_adcp.harness.rules import Broken, Level, rule
 from pytest_adcp.harness.sources import EXTRACTION, adcp
 from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import quote
-
-from .links import Link, path_of
 
 _PROTOTYPE_KEYS = frozenset({"__proto__", "constructor", "prototype"})
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pytest_adcp.harness.links import Link, path_of
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.schema_formats import FORMATS
 from pytest_adcp.harness.sources import SCHEMAS, SECURITY, adcp
@@ -13,7 +14,6 @@ from pytest_adcp.harness.subjects import Answer
 from pytest_adcp.harness.text import plural, quote
 
 from .failures import kind_of
-from .links import Link, path_of
 from .roots import root
 
 MAX_MEMBERS = 500_000  # members and items of one payload that are looked at

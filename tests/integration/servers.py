@@ -83,6 +83,11 @@ def found(run: Run, outcome: str) -> set[tuple[str, str]]:
     }
 
 
+def rules(run: Run, outcome: str) -> set[str]:
+    """Return the rules that have an outcome anywhere."""
+    return {rule for rule, _ in found(run, outcome)}
+
+
 def finding(run: Run, rule: str, subject: str) -> dict[str, object]:
     """Return one finding."""
     (one,) = [f for f in run.target["findings"] if (f["rule"], f["subject"]) == (rule, subject)]

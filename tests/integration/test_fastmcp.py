@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from runs import run
-from servers import finding, found, interpreter_with, serving
+from servers import finding, found, interpreter_with, rules, serving
+
+PAIR = ("not-found-1", "not-found-2")
 
 
 def test_a_first_agent(tmp_path: Path) -> None:
@@ -21,8 +23,20 @@ def test_a_first_agent(tmp_path: Path) -> None:
         # {"error": "signals are not sold here"} with isError: false: no signals, and a failure that no client sees.
         ("adcp.extraction.top-level-data", "get_signals/sample"),
         ("adcp.errors.flagged", "get_signals/sample"),
+        ("adcp.discovery.idempotency", "get_adcp_capabilities/sample"),
+        # "no row for unknown_... in /srv/agent/buys.sqlite"
+        *(("adcp.security.file-path", f"get_media_buy_delivery/{name}") for name in ("unknown-id", *PAIR)),
+        ("adcp.security.not-found-uniform", "get_media_buy_delivery/not-found-2"),
     }
-    assert found(done, "advisory") == {
+    assert rules(done, "advisory") == {
+        "adcp.envelope.status",  # of a server that serves 3.0
+        # "Unexpected keyword argument", of every tool, with the value that was sent
+        "adcp.envelope.tolerates-envelope-fields",
+        "adcp.envelope.tolerates-unknown-fields",
+        "adcp.security.idempotency-key",
+        "adcp.errors.structured",
+    }
+    assert found(done, "advisory") >= {
         # isError: true, and the text is "Error calling tool 'get_media_buy_delivery': no row for unknown_... in /srv/...".
         ("adcp.errors.structured", "get_media_buy_delivery/unknown-id"),
         # isError: true, and the text is Pydantic's "1 validation error for call[...]".

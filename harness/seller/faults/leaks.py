@@ -61,6 +61,7 @@ UNKNOWN_BUY: Json = {
         "idempotency_key": "5b0d0c1e-7b1f-4a55-9d3e-1f2a3b4c5d6e",
     },
     "expect": "error",
+    "error_codes": ["MEDIA_BUY_NOT_FOUND"],
 }
 
 FAULTS = (

@@ -43,15 +43,15 @@ PERIOD = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-31T00:00:00Z"}
 Context = dict[str, Any] | None
 
 
-def failure(context: Context, code: str, message: str, field: str) -> CallToolResult:
-    error = {"code": code, "message": message, "recovery": "correctable", "field": field}
-    payload = {"adcp_error": error, **echo(context)}
+def failure(context: Context, code: str, message: str, field: str, **members: Any) -> CallToolResult:
+    error = {"code": code, "message": message, "recovery": "correctable", "field": field, **members}
+    payload = {"status": "failed", "adcp_error": error, **echo(context)}
     text = TextContent(type="text", text=json.dumps(payload))
     return CallToolResult(content=[text], structured_content=payload, is_error=True)
 
 
 def success(context: Context, **members: Any) -> CallToolResult:
-    payload = members | echo(context)
+    payload = {"status": "completed"} | members | echo(context)
     text = TextContent(type="text", text=json.dumps(payload))
     return CallToolResult(content=[text], structured_content=payload)
 
@@ -65,7 +65,7 @@ def get_adcp_capabilities(context: Context = None) -> dict[str, Any]:
     """Say what this seller supports."""
     # A plain dict: the SDK makes structuredContent and text of it, and an outputSchema of the annotation.
     adcp = {"major_versions": [3], "idempotency": {"supported": False}}
-    return {"adcp": adcp, "supported_protocols": ["media_buy"]} | echo(context)
+    return {"status": "completed", "adcp": adcp, "supported_protocols": ["media_buy"]} | echo(context)
 
 
 @server.tool()
@@ -78,7 +78,10 @@ def get_products(
 ) -> CallToolResult:
     """List the products on sale."""
     if adcp_major_version != 3:
-        return failure(context, "VERSION_UNSUPPORTED", "This seller speaks AdCP 3.", "adcp_major_version")
+        served = {"supported_versions": ["3.0"]}
+        return failure(
+            context, "VERSION_UNSUPPORTED", "This seller speaks AdCP 3.", "adcp_major_version", details=served
+        )
     return success(context, products=[PRODUCT])
 
 
