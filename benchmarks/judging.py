@@ -37,7 +37,7 @@ BOUND = 2000  # items a second
 def recorded() -> Transcript:
     """Survey the reference seller."""
     with demo_seller() as url:
-        surveyor = Surveyor(Order(Target.parse(url), Connection(), Limits(), PlanRequest()))
+        surveyor = Surveyor(Order(Target.parse(url), Connection(), Limits(), PlanRequest(probes=False)))
         anyio.run(surveyor.run)
     return surveyor.transcript()
 
@@ -62,7 +62,7 @@ def alone(transcript: Transcript) -> tuple[float, float, int]:
     """Read and judge in this process; return CPU seconds of reading, CPU seconds of judging, and how many items."""
     started = time.process_time()
     evidence = Evidence(transcript)
-    items = [(rule, entry) for rule in load(CORE) for entry in evidence.entries(rule.judged)]
+    items = [(rule, entry) for rule in load(CORE) for entry in evidence.of(rule)]
     read = time.process_time()
     for rule, entry in items:
         judge(rule, entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+RELEASES = ("3.0", "3.1", "3.2")  # those that are judged, the oldest first
 PINNED = "--adcp-spec"  # what names the release where the user does
 BEFORE_3 = "2.x"  # the release of a server that shows no sign of AdCP 3
 WHY_BEFORE_3 = (

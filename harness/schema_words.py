@@ -216,7 +216,7 @@ def _words(place: Place, value: Any, at: Path) -> Words:
             return f"{listed} has to stand beside what is there", listed, _members(value)
         case "format":
             return (
-                f"{name} is not written as {_FORMATS.get(wanted, wanted)}",
+                f"{name} is {quote(value, 60)}, which is not {_FORMATS.get(wanted, wanted)}",
                 _FORMATS.get(wanted, wanted),
                 quote(value),
             )
@@ -310,8 +310,8 @@ def _value(instance: Any, path: Path) -> Any:
 
 
 _FORMATS = {
-    "date": "a date: 2026-01-31",
-    "date-time": "a date and time with its offset (RFC 3339): 2026-01-31T09:00:00Z",
+    "date": "a date like 2026-01-31",
+    "date-time": "a date and time with its offset, like 2026-01-31T09:00:00Z (RFC 3339)",
     "email": "an e-mail address",
     "hostname": "a host name",
     "uri": "a URL of the characters that RFC 3986 allows, with its scheme",

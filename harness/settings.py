@@ -19,13 +19,13 @@ from .credentials import combined, held
 from .given import DEMO, Given, Givens, existing, located
 from .plan import ConfiguredCall
 from .redact import redact_members
+from .release import RELEASES
 from .rules import Profile
 from .target import CredentialError, Target
 from .text import quote
 from .transcript import Limits
 from .urls import UrlError, display_url, web_address
 
-RELEASES = ("3.0", "3.1", "3.2")
 # The reference seller takes this account; it is gone when the run is over.
 DEMO_ACCOUNT = {"brand": {"domain": "acme.example"}, "operator": "agency.example", "sandbox": True}
 

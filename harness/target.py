@@ -12,6 +12,9 @@ from urllib.parse import quote_plus, unquote, urlunsplit
 from .urls import UrlError, display_url, is_loopback, origin, query_secrets, web_address
 
 SHORTEST_SECRET = 4  # characters; a shorter one cannot be replaced in a report without damage
+_SAYS_SECRET = re.compile("auth|cookie|cred|key|pass|pin|secret|session|sign|token", re.IGNORECASE)
+# Letters and separators only, as in `default` or `media-buy`: no credential, where the header's name says nothing of one.
+_WORDS = re.compile(r"(?=.{1,24}\Z)[A-Za-z]+(?:[._-][A-Za-z]+)*")
 _FIELD_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 # Headers that carry the protocol itself: a credential in one of them would break a run, or fake it.
 _PROTOCOL_HEADERS = frozenset(
@@ -141,7 +144,9 @@ class Credentials:
             # as a Basic header has it
             pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret)}"
             found += [client.client_secret, f"{client.client_id}:{client.client_secret}", pair]
-        for _, value in self.extra:
+        for name, value in self.extra:
+            if _WORDS.fullmatch(value) and not _SAYS_SECRET.search(name):
+                continue  # a tenant or an environment: cut out of every answer, it would spoil what is judged
             scheme, space, rest = value.partition(" ")
             found.append(value)
             if space and scheme.isalpha() and len(rest) >= SHORTEST_SECRET:

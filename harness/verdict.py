@@ -69,7 +69,8 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
     level = rule.level_for(subject.release)
     if level is None:
         return finding(
-            Outcome.NOT_APPLICABLE, f"a rule from AdCP {rule.since}; this server serves {subject.release}"
+            Outcome.NOT_APPLICABLE,
+            f"a rule from AdCP {rule.since}; this server is judged as {subject.release or '3.0'}",
         )
     try:
         rule.function(subject)

@@ -14,7 +14,7 @@ from pytest_adcp.harness.release import BEFORE_3, WHY_BEFORE_3
 from pytest_adcp.harness.rules import Judged
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.subjects import Answer, Handshake, Subject
-from pytest_adcp.harness.tasks import catalogue, look_alike
+from pytest_adcp.harness.tasks import CAPABILITIES, catalogue, look_alike
 from pytest_adcp.harness.text import plural, quote, safe
 from pytest_adcp.harness.transcript import Exchange, Kind, Transcript
 from pytest_adcp.harness.urls import is_loopback
@@ -43,16 +43,25 @@ def observe(evidence: Evidence) -> Iterator[Observation]:
 def _release(evidence: Evidence) -> Observation:
     release, source = evidence.server.release, evidence.server.release_source
     answers = (entry for entry in evidence.answers if isinstance(entry, Answer))
-    told = next((item for item in answers if item.task.name == "get_adcp_capabilities"), None)
+    told = next((item for item in answers if item.task.name == CAPABILITIES), None)
     if release == BEFORE_3:
         return Observation("release", WHY_BEFORE_3)
     if release is None or not source:
-        why = "does not say" if told else "was not asked (get_adcp_capabilities gave no answer)"
+        asked = any(call.tool == CAPABILITIES for call in evidence.calls.values())
+        silent = (
+            f"gave no answer to {CAPABILITIES} that says" if asked else f"was not asked by {CAPABILITIES}"
+        )
+        why = "does not say" if told else silent
         note = f"the server {why} which AdCP release it serves; it is judged as 3.0, and --adcp-spec pins another"
         return Observation("release-unknown", note, told.exchange.index if told else None)
     if source.startswith("--"):
         return Observation("release", f"judged against AdCP {release}, as {source} says")
-    note = f"judged against AdCP {release}, which {source} of get_adcp_capabilities names"
+    note = f"judged against AdCP {release}, which {source} of {CAPABILITIES} names"
+    if source == "major_versions":
+        note = (
+            f"{CAPABILITIES} names only a major version: judged as AdCP {release}, payloads by any release of 3; "
+            "--adcp-spec pins one"
+        )
     return Observation("release", note, told.exchange.index if told else None)
 
 

@@ -120,8 +120,8 @@ def texts(found: Problems) -> list[str]:
         (
             {"format": "date"},
             "x",
-            "the payload is not written as a date: 2026-01-31",
-            "a date: 2026-01-31",
+            'the payload is "x", which is not a date like 2026-01-31',
+            "a date like 2026-01-31",
             '"x"',
         ),
         ({"uniqueItems": True}, [1, 1], "the payload does not fit uniqueItems: true", "uniqueItems: true", "[1, 1]"),

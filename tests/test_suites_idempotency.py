@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from evidence import Http, finding, on, outcome
+from evidence import Http, finding, on, outcome, tool_result
 from probed import Result, after_sample, error, prose, series
 from pytest_adcp.harness.calls import Probe
 from pytest_adcp.harness.evidence import Evidence
@@ -15,6 +15,7 @@ REPLAY = "adcp.envelope.idempotency-replay"
 REPLAYED = "adcp.envelope.idempotency-replayed"
 CONFLICT = "adcp.envelope.idempotency-conflict"
 LEAK = "adcp.security.conflict-leak"
+FIELD = "adcp.security.conflict-field"
 KEPT = "adcp.envelope.failure-not-kept"
 
 BOOKED: dict[str, Any] = {"status": "completed", "media_buy_id": "mb-000001", "revision": 1}
@@ -185,16 +186,12 @@ def conflict(**members: Any) -> Result:
     [
         (conflict(), Outcome.PASSED),
         (conflict(recovery="correctable", suggestion="Make a new key."), Outcome.PASSED),
-        (conflict(field="packages[0].budget"), Outcome.FAILED),
-        (conflict(field=""), Outcome.FAILED),
         (conflict(field=None), Outcome.PASSED),
-        (conflict(field="idempotency_key"), Outcome.ADVISORY),
         (conflict(details={"media_buy_id": "mb-000001"}), Outcome.FAILED),
         (conflict(message="It is that of mb-000001."), Outcome.FAILED),
         (conflict(payload={"media_buy_id": "mb-000009"}), Outcome.FAILED),
         (conflict(payload={"context": {"mine": "mb-000001"}}), Outcome.PASSED),
         (error("CONFLICT", "The revision is stale.", field="revision"), Outcome.NOT_APPLICABLE),
-        (error("CONFLICT", "The idempotency key was used.", field="end_time"), Outcome.FAILED),
         (BOOKED, Outcome.NOT_APPLICABLE),
         (error("INVALID_REQUEST", field="end_time"), Outcome.NOT_APPLICABLE),
     ],
@@ -203,6 +200,24 @@ def test_a_conflict_gives_nothing_away(answer: Any, expected: Outcome) -> None:
     arguments = {"context": {"mine": "mb-000001"}} if "mine" in str(answer) else {}
     evidence = booking(Probe.KEY_CONFLICT, answer, arguments=arguments)
     assert outcome(evidence, LEAK) is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (conflict(), Outcome.PASSED),
+        (conflict(field="packages[0].budget"), Outcome.FAILED),
+        (conflict(field=""), Outcome.FAILED),
+        (conflict(field=None), Outcome.PASSED),
+        (conflict(field="idempotency_key"), Outcome.ADVISORY),
+        (error("CONFLICT", "The idempotency key was used.", field="end_time"), Outcome.FAILED),
+        (error("CONFLICT", "The revision is stale.", field="revision"), Outcome.NOT_APPLICABLE),
+        (error("INVALID_REQUEST", field="end_time"), Outcome.NOT_APPLICABLE),
+    ],
+)
+def test_a_conflict_names_no_field_whatever_call_it_answers(answer: Any, expected: Outcome) -> None:
+    evidence = tool_result(answer.value, tool="create_media_buy")
+    assert outcome(evidence, FIELD) is expected
 
 
 def test_an_id_that_the_request_names_itself_is_no_secret() -> None:

@@ -145,6 +145,15 @@ def test_without_an_echo_any_listed_release_will_do(schemas: Validators) -> None
     assert "schemas/3.1.7/" in found.fix  # told by the newest
 
 
+def test_a_major_version_alone_stands_for_all_its_releases(schemas: Validators) -> None:
+    major = {"release": "3.0", "release_source": "major_versions"}
+    newer = {"products": [], "cache_scope": "public"}
+    for payload in ({"products": []}, newer):
+        assert judged(serving(success(payload, schemas, release=None), **major)).outcome is Outcome.PASSED
+    found = judged(serving(success(WRONG, schemas, release=None), **major))
+    assert "schemas/3.0.2/" in found.fix  # told by the oldest
+
+
 def test_without_capabilities_it_is_3_0(schemas: Validators) -> None:
     listed = [{"name": name, "inputSchema": {}} for name in ("get_products", "get_adcp_capabilities")]
     assert "schemas/3.0.2/" in judged(success(WRONG, schemas, release=None, tools=listed)).fix

@@ -320,3 +320,20 @@ def test_oauth_clients_that_cannot_be_used(values: dict, kind: type, problem: st
 def test_records_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Target.parse("https://h/").url = "https://other/"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("X-Tenant", "default", False),  # a word that answers and schemas are full of
+        ("X-Tenant", "media-buy.eu", False),
+        ("X-Tenant", "acme42", True),
+        ("X-Tenant", "word-" * 8 + "word", True),
+        ("X-Api-Key", "default", True),
+        ("X-Seller-Pass", "opensesame", True),
+    ],
+)
+def test_a_word_in_a_header_that_names_no_secret_is_none(name: str, value: str, secret: bool) -> None:
+    credentials = Credentials(extra=((name, value),))
+    assert (value in credentials.secrets()) == secret
+    assert name.lower() in credentials.secret_header_names  # where it is a header, it is not written anyway

@@ -63,7 +63,7 @@ _REJECTIONS = {
 def status_is_there(success: Answer) -> None:
     """Every answer has `status` at the root of its payload; it is "completed" where the task is done.
 
-    Put "status": "completed" beside the task's own fields, in structuredContent; get_adcp_capabilities has it too.
+    Put "status": "completed" beside the task's own fields, in structuredContent, in that of get_adcp_capabilities too.
     """
     payload = data_root(success)
     if payload.get("status") is not None:
@@ -87,7 +87,9 @@ def status_is_there(success: Answer) -> None:
         "null" if "status" in payload else "no status there",
         at=at,
         because=because,
-        lenient="" if speaks(success, "3.1") else "AdCP 3.0 does not check it",
+        lenient=""
+        if speaks(success, "3.1")
+        else "AdCP 3.0, which this server serves too or only, does not check it",
     )
 
 

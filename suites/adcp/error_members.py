@@ -246,7 +246,7 @@ def details_are_short(error: Answer) -> None:
                 f"less than {MAX_DETAILS} characters",
                 f"{size} characters",
                 at=f"{at}/details",
-                because="details is long; buyers' agents carry it through their context",
+                because=f"details has {size} characters, and buyers' agents carry it through their context",
             )
     _nothing_without(error)
 

@@ -175,26 +175,36 @@ def used_key_is_a_conflict(probed: Probed) -> None:
     )
 
 
+@rule("adcp.security.conflict-field", level=Level.MUST, source=_CONFLICT)
+def conflict_names_no_field(error: Answer) -> None:
+    """IDEMPOTENCY_CONFLICT says that a key was used, and not in which field the two requests differ.
+
+    Send code, message and recovery alone: who has stolen a key could find out what was ordered with it, field by field.
+    """
+    conflicts = [(at, found) for at, found in error.error_objects() if _is_conflict(error, found.get("code"))]
+    if not conflicts:
+        raise NotApplicable("no conflict came")
+    for at, found in conflicts:
+        if found.get("field") is not None:
+            harmless = found["field"] == "idempotency_key"
+            raise Broken(
+                "no field",
+                quote(found["field"], 100),
+                at=f"{at}/field",
+                because=f"the conflict names the field {quote(found['field'], 60)}: it tells what the first request held",
+                lenient="idempotency_key tells nothing" if harmless else "",
+            )
+
+
 @rule("adcp.security.conflict-leak", level=Level.MUST, source=_CONFLICT, probes=[Probe.KEY_CONFLICT])
 def conflict_tells_nothing(probed: Probed) -> None:
-    """IDEMPOTENCY_CONFLICT says that a key was used, and nothing of what it was used for: no field, no ids, no data.
+    """IDEMPOTENCY_CONFLICT says that a key was used, and nothing of what came of it: no ids, no data.
 
     Send code, message and recovery alone: who has stolen a key must not learn what was ordered with it.
     """
     first, answer = _pair(probed)
-    # CONFLICT alone is also the code of a stale revision, which may well be named.
-    if accepted(answer) or code(answer) not in _CONFLICTS or not _is_about_the_key(answer):
+    if accepted(answer) or not _is_conflict(answer, code(answer)):
         raise NotApplicable("no conflict came")
-    for at, error in answer.error_objects():
-        if error.get("field") is not None:
-            harmless = error["field"] == "idempotency_key"
-            raise Broken(
-                "no field",
-                quote(error["field"], 100),
-                at=f"{at}/field",
-                because="the conflict names a field; that may tell what the first request held",
-                lenient="idempotency_key tells nothing" if harmless else "",
-            )
     for name in sorted(answer.task.root & answer.payload.keys()):
         raise Broken(
             "the error alone",
@@ -282,6 +292,11 @@ def _undeclared(probed: Probed) -> str:
     if isinstance(_declared(probed).get("supported"), bool):
         return ""
     return "get_adcp_capabilities does not say whether keys are kept: declare adcp.idempotency"
+
+
+def _is_conflict(error: Answer, found: Any) -> bool:
+    """Whether a code says that a key was used; CONFLICT alone is also that of a stale revision, which may well be named."""
+    return found == _CONFLICTS[0] or (found == _CONFLICTS[1] and _is_about_the_key(error))
 
 
 def _is_about_the_key(error: Answer) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_adcp.harness.release import PINNED, release_of_version
+from pytest_adcp.harness.release import PINNED, RELEASES, release_of_version
 from pytest_adcp.harness.rules import Blocked, Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.schema_bundle import HOW_TO_GET, BundleError
 from pytest_adcp.harness.schema_words import Problem
@@ -121,6 +121,10 @@ def _releases(answer: Answer) -> tuple[str, ...]:
         return (echo,)
     if server.release_source == "supported_versions":
         return server.supported
+    if server.release_source == "major_versions":
+        return (
+            RELEASES  # it names 3, and a server of 3.1 need not say more; the oldest speaks where none fits
+        )
     return (server.release or "3.0",)
 
 

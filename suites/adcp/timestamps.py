@@ -71,6 +71,10 @@ def _is_local(text: str) -> bool:
     return len(text) <= _LONGEST and _LOCAL.fullmatch(text) is not None
 
 
+def _says_time(name: str) -> bool:
+    return name.endswith(("_at", "_time", "_updated")) or name in ("start", "end", "since", "until")
+
+
 def _times(payload: Mapping[str, Any]) -> Iterator[tuple[Link, str]]:
     """Yield the strings that are times by the name of their member; iterative, since an answer may be deep."""
     stack: list[tuple[Link, Any]] = [(None, payload)]
@@ -85,6 +89,6 @@ def _times(payload: Mapping[str, Any]) -> Iterator[tuple[Link, str]]:
             if isinstance(value, Mapping | list):
                 if name not in _NOT_ADCP:
                     inner.append(((link, name), value))
-            elif isinstance(value, str) and isinstance(name, str) and name.endswith(("_at", "_time")):
+            elif isinstance(value, str) and isinstance(name, str) and _says_time(name):
                 yield (link, name), value
         stack.extend(reversed(inner))

@@ -16,6 +16,7 @@ from .model import Fault, rules
 KEY_REQUIRED = rules("adcp.envelope.idempotency-key-required")
 REPLAY = rules("adcp.envelope.idempotency-replay")
 CONFLICT = rules("adcp.envelope.idempotency-conflict")
+CONFLICT_FIELD = rules("adcp.security.conflict-field")
 CONFLICT_LEAK = rules("adcp.security.conflict-leak")
 NOT_KEPT = rules("adcp.envelope.failure-not-kept")
 
@@ -192,14 +193,14 @@ FAULTS = (
         "conflict-with-field",
         "IDEMPOTENCY_CONFLICT names the field that differs.",
         _conflict_with(field="packages[0].budget"),
-        CONFLICT_LEAK,
+        CONFLICT_FIELD,
         mutating=True,
     ),
     Fault(
         "conflict-with-key-field",
         "IDEMPOTENCY_CONFLICT has idempotency_key as its field.",
         _conflict_with(field=_KEY),
-        advises=CONFLICT_LEAK,
+        advises=CONFLICT_FIELD,
         mutating=True,
     ),
     Fault(
