@@ -190,6 +190,9 @@ class Evidence:
         return tuple(self._answers())
 
     def _answers(self) -> Iterator[Entry]:
+        for left in self.transcript.survey.not_called:
+            if left.blocked:
+                yield Gap(left.item, left.why, blocked=True)
         for exchange in self.transcript.exchanges:
             call = self.calls.get(exchange.subject)
             task = catalogue().get(call.tool) if call else None

@@ -130,7 +130,8 @@ def conclude(findings: Sequence[Finding], *, gaps: Sequence[str]) -> Judgement:
     """
     blocked = [item for item in findings if item.outcome is Outcome.BLOCKED and item.level is Level.MUST]
     nothing = () if findings or gaps else ("nothing was judged",)
-    reasons = (*gaps, *nothing, *_blocked(blocked))
+    untold = [finding for finding in blocked if not any(finding.message in gap for gap in gaps)]
+    reasons = (*gaps, *nothing, *_blocked(untold))
     if any(finding.outcome is Outcome.FAILED for finding in findings):
         return Judgement(Verdict.NONCONFORMANT, reasons)
     return Judgement(Verdict.INCONCLUSIVE if reasons else Verdict.CONFORMANT, reasons)

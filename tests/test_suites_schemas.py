@@ -55,7 +55,8 @@ def test_a_success_is_judged_by_its_response_schema(schemas: Validators) -> None
     assert found.pointer == "/result/structuredContent/products/0/name"
     assert (found.expected, found.received, found.further) == ("a string", "5", ())
     assert (
-        found.fix == "see https://adcontextprotocol.org/schemas/3.0.2/core/product.json#/properties/name/type"
+        found.fix == "send a string; the schema: "
+        "https://adcontextprotocol.org/schemas/3.0.2/core/product.json#/properties/name/type"
     )
 
 

@@ -87,10 +87,13 @@ def status_is_there(success: Answer) -> None:
         "null" if "status" in payload else "no status there",
         at=at,
         because=because,
-        lenient=""
-        if speaks(success, "3.1")
-        else "AdCP 3.0, which this server serves too or only, does not check it",
+        lenient="" if speaks(success, "3.1") else _not_in_3_0(success),
     )
+
+
+def _not_in_3_0(answer: Answer) -> str:
+    also = "the server lists 3.0 too, which" if len(answer.server.supported) > 1 else "AdCP 3.0"
+    return f"{also} does not check it"
 
 
 def _status_inside(success: Answer, payload: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -150,7 +153,7 @@ def status_is_known(answer: Answer) -> None:
         if _is_of_the_buy(answer, status) and not speaks(answer, "3.2"):
             lenient = "3.1 deprecates it there, and its schemas disagree"
     if not lenient and not speaks(answer, "3.1"):
-        lenient = "AdCP 3.0 does not check it"
+        lenient = _not_in_3_0(answer)
     raise Broken(expected, quote(status), at=answer.in_payload("status"), because=because, lenient=lenient)
 
 

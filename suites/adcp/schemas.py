@@ -168,7 +168,9 @@ def _broken(problems: tuple[Problem, ...] | list[Problem], place: str, rest: int
         # Of a JSON text the pointer can name the text only; the message says where in it.
         at=place if place.endswith("/text") else place + first.pointer,
         because=first.text,
-        fix=f"{_NULL}; the schema: {first.schema}" if is_null else f"see {first.schema}",
+        fix=f"{_NULL}; the schema: {first.schema}"
+        if is_null
+        else f"send {first.expected}; the schema: {first.schema}",
         lenient=_LENIENT if first.keyword == "format" else "",
         further=[*(problem.text for problem in problems[1:]), *more_words],
     )
