@@ -9,7 +9,7 @@ import pytest
 
 from .classify import Class
 from .evidence import Evidence
-from .release import BEFORE_3, WHY_BEFORE_3
+from .release import BEFORE_3, WHY_BEFORE_3, numbers
 from .rules import Judged
 from .schema_bundle import HOW_TO_GET
 from .selection import Selection
@@ -52,6 +52,9 @@ def gaps(evidence: Evidence, tools: tuple[str, ...]) -> list[str]:
     if evidence.server.release == BEFORE_3:
         found.append(f"hardly anything was judged: {WHY_BEFORE_3}")
     found += _not_called(evidence)
+    release = evidence.server.release
+    if release not in (None, BEFORE_3) and numbers(release)[0] != 3:
+        found.append(f"the server says that it serves AdCP {release}, of which nothing is known here")
     if tools and not any(wanted(tools, str(tool.get("name"))) for tool in evidence.server.tools):
         found.append(f"no listed tool matches --adcp-tool {safe(', '.join(tools))}")
     return found + (list(survey.problems) or _never_seen(evidence))

@@ -135,14 +135,16 @@ class Conversation:
         assert said is not None
         return said
 
-    async def notify(self, lane: Lane, place: Place, session: Session) -> None:
+    async def notify(
+        self, lane: Lane, place: Place, session: Session, subject: str = "notifications/initialized"
+    ) -> None:
         """Send notifications/initialized."""
         await self.ask(
             lane,
             place,
             lambda session, _: session.initialized(),
             kind=Kind.INITIALIZED,
-            subject="notifications/initialized",
+            subject=subject,
             session=session,
         )
 
@@ -308,7 +310,9 @@ class Conversation:
                     session=session,
                 )
                 if self.adopt(session, said):
-                    await self.notify(lane, (Phase.INITIALIZED, 1), session)
+                    await self.notify(
+                        lane, (Phase.INITIALIZED, 1), session, "notifications/initialized/again"
+                    )
             return self.session is not old
 
     # -- requests of the server's --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -29,9 +29,15 @@ _OF_MCP = frozenset({"_meta", "content", "isError", "resultType", "structuredCon
 class ErrorText:
     """One string: where it stands in the message, the name of the member that holds it, and its head."""
 
-    at: str
+    root: str  # the JSON pointer of the value that was walked
+    link: Link = field(repr=False)
     name: str
     text: str = field(repr=False)
+
+    @property
+    def at(self) -> str:
+        """Where it stands, as a JSON pointer; made when it is asked for, since it may be as long as the answer is deep."""
+        return self.root + pointer(*path_of(self.link))
 
 
 def error_texts(error: Answer) -> Iterator[ErrorText]:
@@ -44,7 +50,7 @@ def error_texts(error: Answer) -> Iterator[ErrorText]:
         head = text.text[: min(MAX_STRING, left)]
         left -= len(head)
         if head:
-            yield ErrorText(text.at, text.name, head)
+            yield replace(text, text=head)
         if left <= 0:
             return
 
@@ -70,14 +76,14 @@ def _texts(error: Answer) -> Iterator[ErrorText]:
         at = error.at("content", text.index, "text")
         if isinstance(text.parsed.value, Mapping):
             for _, name, inner in _strings(text.parsed.value, data_of_task):
-                yield ErrorText(at, name, inner)
+                yield ErrorText(at, None, name, inner)
         else:
-            yield ErrorText(at, "text", text.text)
+            yield ErrorText(at, None, "text", text.text)
 
 
 def _walk(root: str, value: Any, skip: Collection[str] = ()) -> Iterator[ErrorText]:
     for link, name, text in _strings(value, skip):
-        yield ErrorText(root + pointer(*path_of(link)), name, text)
+        yield ErrorText(root, link, name, text)
 
 
 def _strings(value: Any, skip: Collection[str], *, names: bool = False) -> Iterator[tuple[Link, str, str]]:

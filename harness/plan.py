@@ -109,7 +109,8 @@ class _Planner:
         subjects = {draft.call.subject for draft in configured}
         automatic = [draft for draft in self._from_catalogue() if draft.call.subject not in subjects]
         drafts = self._reachable([*automatic, *configured])
-        drafts = self._within_bounds([*drafts, *self._probes(drafts)])
+        probes = [draft for draft in self._probes(drafts) if draft.call.subject not in subjects]
+        drafts = self._within_bounds([*drafts, *probes])
         calls = tuple(_chained(sorted(drafts, key=lambda draft: draft.order)))
         return Plan(calls, tuple(self._not_called), tuple(self._problems()))
 
@@ -187,7 +188,8 @@ class _Planner:
             return f"its inputSchema requires {names}, which is not in the catalogue; {_CONFIGURE}"
         if needed := [place.rpartition("/")[2] for place in filled.needed if _member(place) in sent]:
             return f"needs {_some(needed)}, which only the seller can name; {_CONFIGURE}"
-        if task.mutating and task.account and "account" not in sent:
+        # The very account: a value that the tool's schema fills in would be the seller's choice.
+        if task.mutating and task.account and sent.get("account", None) != members.get("account"):
             return f"{_NO_PLACE}; {_CONFIGURE}"
         if decisive and not any(member in sent for member in decisive):
             return _NO_ARGUMENT

@@ -23,6 +23,9 @@ _TOKEN_PREFIX = re.compile(
     r"(?:[Bb]earer|[Bb]asic) |eyJ|(?:sk|pk)[-_]|gh[opsu]_|github_pat_|glpat-|xox[abp]-|AKIA"
 )
 _SCHEME = re.compile(r"(?:Basic|Bearer|Digest|Negotiate) ", re.IGNORECASE)
+# A letter or digit written as a JSON or URL escape, which no encoder does without need.
+_ALNUM = b"3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]"
+_ESCAPED_LETTER = re.compile(rb"(?<!\\)\\u00(" + _ALNUM + rb")|%(" + _ALNUM + rb")")
 _MOST_BACKSLASHES = 7  # before an escaped character, in JSON inside JSON inside JSON
 
 
@@ -75,7 +78,6 @@ class Redactor:
         forms = {form for secret in self._secrets for form in (secret, *_base64_forms(secret))}
         # The longest first, so that a secret that is part of another does not leave the rest behind.
         pattern = "|".join(_pattern(form) for form in sorted(forms, key=lambda form: (-len(form), form)))
-        self._text = re.compile(pattern) if pattern else None
         self._data = re.compile(pattern.encode("utf-8", "surrogatepass")) if pattern else None
 
     def __repr__(self) -> str:
@@ -87,11 +89,21 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return text without the secrets."""
-        return self._text.sub(REDACTED, text) if self._text else text
+        return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def data(self, data: bytes) -> bytes:
-        """Return a body without the secrets; UTF-8 and ASCII bodies are covered."""
-        return self._data.sub(REDACTED.encode(), data) if self._data else data
+        """Return a body without the secrets; UTF-8 and ASCII bodies are covered.
+
+        Where a secret shows only when letters and digits are read out of their escapes, all of these are undone.
+        """
+        if self._data is None:
+            return data
+        clean = self._data.sub(REDACTED.encode(), data)
+        if _ESCAPED_LETTER.search(clean):
+            plain = _ESCAPED_LETTER.sub(lambda match: bytes([int(match[1] or match[2], 16)]), clean)
+            if self._data.search(plain):
+                return self._data.sub(REDACTED.encode(), plain)
+        return clean
 
     def headers(
         self, pairs: Iterable[tuple[str, str]], made_up: frozenset[str] = frozenset()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 RELEASES = ("3.0", "3.1", "3.2")  # those that are judged, the oldest first
+_LISTED = 100  # entries of supported_versions that are looked at
 PINNED = "--adcp-spec"  # what names the release where the user does
 BEFORE_3 = "2.x"  # the release of a server that shows no sign of AdCP 3
 WHY_BEFORE_3 = (
@@ -36,7 +37,7 @@ def supported_by(capabilities: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the releases that a get_adcp_capabilities payload lists, the newest first."""
     adcp = capabilities.get("adcp")
     listed = adcp.get("supported_versions") if isinstance(adcp, Mapping) else None
-    found = {release_of_version(item) for item in listed} if isinstance(listed, list) else set()
+    found = {release_of_version(item) for item in listed[:_LISTED]} if isinstance(listed, list) else set()
     return tuple(sorted((release for release in found if release), key=numbers, reverse=True))
 
 

@@ -93,6 +93,7 @@ class Surveyor:
         self._lead = 0.0
         self._done = 0
         self._listed: set[str] = set()
+        self._named: set[str] = set()  # subjects of the plan: what an answer leads to takes none of them
         self._lanes: list[Lane] = []
         self._talk: Conversation
         self.plan: Plan | None = None
@@ -141,6 +142,7 @@ class Surveyor:
         self._listed = {tool["name"] for tool in tools}
         self._lead = self.recorder.elapsed
         self.plan = plan(tools, self._order.plan, self._run_id)
+        self._named = {call.subject for call in self.plan.calls}
         if not self._order.only_plan:
             await self._go_on(self.plan)
 
@@ -321,6 +323,8 @@ class Surveyor:
             await anyio.sleep(_POLL_DELAYS[number - 1])
             name = f"{call.tool}-{call.name}-{number}"
             poll = PlannedCall("get_task_status", name, {"task_id": task_id}, Purpose.GOOD)
+            if poll.subject in self._named:
+                return
             self._followed.append(poll)
             said = await self._tools_call(lane, (Phase.POLLS, index), poll, Kind.POLL)
             kind, _ = self._outcome(poll, said)
@@ -333,7 +337,7 @@ class Surveyor:
         kind: Class | None = Class.SUCCESS
         while kind is Class.SUCCESS and not self.recorder.stopped:
             page = pages.following(call, data)
-            if page is None:
+            if page is None or page.subject in self._named:
                 return
             self._followed.append(page)
             said = await self._tools_call(lane, (Phase.PAGES, index), page, Kind.CALL)

@@ -90,6 +90,8 @@ def _problem(url: str) -> str:
         return f"is longer than {_LONGEST} characters"
     if re.search(r"[\s\x00-\x20\x7f]", url):
         return "holds a space or a control character"
+    if re.search(r"[\ud800-\udfff]", url):
+        return "holds half of a surrogate pair"
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -166,6 +166,8 @@ def test_a_forgotten_session_is_opened_once_more(concurrency: int) -> None:
     assert len(seller.of("initialize")) == 2
     assert len(seller.of("notifications/initialized")) == 2
     assert [e.subject for e in of_kind(transcript, Kind.INITIALIZE)] == ["initialize", "initialize/again"]
+    told = ["notifications/initialized", "notifications/initialized/again"]
+    assert [e.subject for e in of_kind(transcript, Kind.INITIALIZED)] == told
     repeated = [e for e in transcript.exchanges if e.retried]
     assert repeated
     assert {e.response.status for e in repeated if e.response} == {404}

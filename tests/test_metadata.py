@@ -129,6 +129,12 @@ def test_the_well_known_places_are_asked_in_order(
     assert transcript.survey.complete
 
 
+def test_half_a_character_in_an_issuer_is_asked_nothing_and_said() -> None:
+    seller, transcript = surveyed({f"{RESOURCE}/mcp": of_resource("$origin/\ud800")})
+    assert asked(seller) == [f"{RESOURCE}/mcp"]
+    assert "adcp.security.metadata-servers" in with_outcome(judge_core(transcript), Outcome.FAILED)
+
+
 def test_without_any_document_nothing_is_judged_and_nothing_fails() -> None:
     for documents in ({}, {f"{RESOURCE}/mcp": HTML, RESOURCE: HTML}):
         _, transcript = surveyed(documents)

@@ -278,3 +278,14 @@ def test_a_server_that_checks_requests_strictly_finds_no_fault(release: str, acc
     for c in made.calls:
         errors = published.errors(published.request(c.tool), answered(c.arguments, c.takes))
         assert bool(errors) == (c.name == "wrong-type"), (c.subject, errors)
+
+
+@pytest.mark.parametrize(
+    "given", [{"default": "production"}, {"const": "production"}, {"enum": ["production"]}]
+)
+def test_no_mutating_call_goes_to_an_account_that_the_server_names(given: dict[str, Any]) -> None:
+    account = {"type": "string", **given}
+    schema = {"properties": {"account": account, "packages": {}, "brand": {}}, "required": ["account"]}
+    made = mutating(listed("get_products", create_media_buy=schema))
+    assert [c for c in made.calls if c.tool == "create_media_buy"] == []
+    assert "no argument for the sandbox account" in why(made, "create_media_buy")

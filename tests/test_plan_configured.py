@@ -218,3 +218,12 @@ def test_the_description_shows_every_call_and_every_reason() -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "tools/list is empty" in describe(planned([]))
+
+
+def test_a_configured_call_stands_in_for_the_probe_of_its_name() -> None:
+    paged = {"type": "object", "properties": {"pagination": {"type": "object"}}}
+    made = planned(
+        listed(list_creatives=paged), probes=True, calls=(ConfiguredCall("list_creatives", "page-1"),)
+    )
+    assert sorted(subjects(made)) == sorted(set(subjects(made)))
+    assert call(made, "list_creatives/page-1").purpose is Purpose.CONFIGURED

@@ -112,6 +112,17 @@ def test_other_text_stays_as_it_is() -> None:
     assert Redactor(["", ""]).text("text") == "text"
 
 
+@pytest.mark.parametrize("escape", ["\\u00{:02x}", "\\u00{:02X}", "%{:02X}"])
+def test_letters_in_escapes_that_nobody_needs(escape: str) -> None:
+    token = "sk-live_Az09"
+    scrambled = "".join(escape.format(ord(c)) if c.isalnum() else c for c in token)
+    redactor = Redactor([token])
+    body = f'{{"a": "caf\\u00e9 {scrambled}", "b": "100%41"}}'
+    assert redactor.data(body.encode()) == b'{"a": "caf\\u00e9 [redacted]", "b": "100A"}'
+    # Where no secret shows, every byte stays.
+    assert Redactor(["another"]).data(body.encode()) == body.encode()
+
+
 def test_lone_surrogates_are_no_obstacle() -> None:
     assert Redactor(["ab\ud800cd"]).text("x ab\ud800cd \udfff") == "x [redacted] \udfff"
 

@@ -80,6 +80,25 @@ def test_who_is_nobody_is_given_nothing(which: Credentials, body: Any) -> None:
     assert found.received.startswith('HTTP 200 and {"')
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"result": {**GIVEN["result"], "isError": True}},
+        {
+            "result": {
+                "content": [{"type": "text", "text": 'Here is: {"creatives": [{"creative_id": "c1"}]}'}]
+            }
+        },
+        {"result": {"content": [{"type": "text", "text": '[{"creative_id": "c1"}]'}]}},
+        {"error": {"code": -32028, "message": "No.", "data": {"creatives": [{"creative_id": "c1"}]}}},
+    ],
+    ids=range(4),
+)
+@pytest.mark.parametrize("status", [200, 302, 400, 401])
+def test_data_is_given_wherever_it_stands(status: int, body: Any) -> None:
+    assert on_refusal(REQUIRED, Credentials.NONE, status, body).outcome is Outcome.FAILED
+
+
 @pytest.mark.parametrize("body", [TOOL_ERROR, PROSE, UNFLAGGED, ASKING, RPC_ERROR, None], ids=range(6))
 @pytest.mark.parametrize("which", Credentials)
 def test_a_refusal_below_http_is_an_advisory(which: Credentials, body: Any) -> None:
@@ -123,9 +142,9 @@ def test_a_status_says_enough(which: Credentials, status: int, outcome: Outcome)
     rule = REQUIRED if which is NONE else CHECKED
     for body in (None, RPC_ERROR):
         assert on_refusal(rule, which, status, body).outcome is outcome
-    # What was refused by its status is refused, whatever the body holds.
+    # A status does not take back what the body gives.
     if status in (401, 403):
-        assert on_refusal(rule, which, status, GIVEN).outcome is PASSED
+        assert on_refusal(rule, which, status, GIVEN).outcome is FAILED
 
 
 def test_each_rule_judges_its_own_kind_of_caller() -> None:

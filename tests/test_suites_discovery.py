@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -344,3 +345,10 @@ def test_what_does_as_well_is_what_the_manifests_say() -> None:
 def test_the_expected_tool_of_a_protocol_is_one_of_the_release_in_which_it_began() -> None:
     for protocol, entry in DATA["protocols"].items():
         assert entry["tools"][0] in manifests()[0]["tools"], protocol
+
+
+@pytest.mark.parametrize(("release", "known"), [("3.0", True), ("3.9", True), ("2.5", False), ("4.0", False)])
+def test_a_release_of_which_nothing_is_known_is_no_conformance(release: str, known: bool) -> None:
+    evidence = surveyed(release=None)
+    evidence.server = replace(evidence.server, release=release)
+    assert any("of which nothing is known" in gap for gap in gaps(evidence, ())) is not known

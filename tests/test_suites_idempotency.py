@@ -46,7 +46,7 @@ def booking(probe: Probe, answer: Any, sample: Any = BOOKED, **rest: Any) -> Evi
         (SUBMITTED, Outcome.FAILED),
         (error("X_ACME_KEY_MISSING", "idempotency_key is missing"), Outcome.FAILED),
         (error("BUDGET_TOO_LOW"), Outcome.NOT_APPLICABLE),
-        (error("AUTH_REQUIRED"), Outcome.NOT_APPLICABLE),
+        (error("AUTH_REQUIRED"), Outcome.BLOCKED),
     ],
 )
 def test_a_request_without_a_key(answer: Any, expected: Outcome) -> None:

@@ -117,8 +117,8 @@ def test_an_id_beside_other_differences_is_no_second_finding() -> None:
         ({"task_type": "x"}, {"task_type": "x"}, Outcome.NOT_APPLICABLE),
         ({"task_type": "x"}, missing(), Outcome.FAILED),
         (missing(), {"task_type": "x"}, Outcome.FAILED),
-        (missing(), error("AUTH_INVALID"), Outcome.NOT_APPLICABLE),
-        (error("SERVICE_UNAVAILABLE"), {"task_type": "x"}, Outcome.NOT_APPLICABLE),
+        (missing(), error("AUTH_INVALID"), Outcome.BLOCKED),
+        (error("SERVICE_UNAVAILABLE"), {"task_type": "x"}, Outcome.BLOCKED),
         # Refused for how the id is written, which a framework quotes, and cuts.
         (
             prose("1 validation error\n  Input should be an integer [input_value={'task_id': 'unkn...f'}]"),

@@ -8,7 +8,9 @@ from evidence import Http, finding, judge_all, on, outcome
 from probed import after_sample, error, prose, series
 from pytest_adcp.harness.calls import Probe
 from pytest_adcp.harness.evidence import Evidence
-from pytest_adcp.harness.verdict import Outcome
+from pytest_adcp.harness.rules import load
+from pytest_adcp.harness.verdict import Outcome, judge
+from pytest_adcp.suites import CORE
 
 COUPLING = "adcp.envelope.pagination-coupling"
 PAGES = "adcp.envelope.pages"
@@ -22,6 +24,17 @@ def page(*ids: str, **pagination: Any) -> dict[str, Any]:
 
 def pages(*answers: Any, **rest: Any) -> Evidence:
     return series(Probe.PAGE, *answers, **rest)
+
+
+def test_pages_that_take_turns_never_end() -> None:
+    a, b = {"has_more": True, "cursor": "c1"}, {"has_more": True, "cursor": "c2"}
+    evidence = pages(page("a", **a), page("b", **b), page("a", has_more=True, cursor="c3"))
+    rule = next(rule for rule in load(CORE) if rule.id == "adcp.envelope.pages")
+    last = judge(rule, evidence.of(rule)[-1])
+    assert last.outcome is Outcome.FAILED
+    assert "an earlier page comes again" in last.message
+    whole = pages(page("a", **a), page("b", **b), page("a", has_more=False))
+    assert judge(rule, whole.of(rule)[-1]).outcome is Outcome.PASSED
 
 
 # -- what pagination says --------------------------------------------------------------------------
@@ -132,7 +145,7 @@ def test_empty_pages_are_not_the_same_page() -> None:
         (error("CURSOR_EXPIRED"), Outcome.FAILED),
         (prose("KeyError: 'c1'"), Outcome.FAILED),
         (error("RATE_LIMITED", retry_after=1), Outcome.NOT_APPLICABLE),
-        (error("AUTH_INVALID"), Outcome.NOT_APPLICABLE),
+        (error("AUTH_INVALID"), Outcome.BLOCKED),
     ],
 )
 def test_a_cursor_that_is_refused(answer: Any, expected: Outcome) -> None:

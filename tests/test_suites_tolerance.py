@@ -76,8 +76,6 @@ def test_json_rpc_invalid_params_count_as_a_refusal() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        error("AUTH_REQUIRED"),
-        error("SERVICE_UNAVAILABLE", "idempotency_key store is down"),
         error("PERMISSION_DENIED", "governance_context was not issued for this seller"),
         error("INVALID_REQUEST", "brief is empty.", field="brief"),
         error("SESSION_NOT_FOUND", "no such context_id"),
@@ -85,6 +83,13 @@ def test_json_rpc_invalid_params_count_as_a_refusal() -> None:
 )
 def test_another_reason_is_no_finding(answer: Result) -> None:
     assert outcome(enveloped(answer), ENVELOPE) is Outcome.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    "answer", [error("AUTH_REQUIRED"), error("SERVICE_UNAVAILABLE", "idempotency_key store is down")]
+)
+def test_what_would_have_met_any_other_request_says_nothing(answer: Result) -> None:
+    assert outcome(enveloped(answer), ENVELOPE) is Outcome.BLOCKED
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_adcp.harness import jsontext
 from pytest_adcp.harness.calls import Credentials
 from pytest_adcp.harness.classify import Class, classify
 from pytest_adcp.harness.extraction import extract_error, extract_success
@@ -14,7 +18,7 @@ from pytest_adcp.harness.reading import no_answer
 from pytest_adcp.harness.rules import Blocked, Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import AUTHENTICATION, adcp, mcp, rfc
 from pytest_adcp.harness.subjects import Challenge, Metadata, Refusal
-from pytest_adcp.harness.tasks import catalogue
+from pytest_adcp.harness.tasks import Task, catalogue
 from pytest_adcp.harness.text import quote, safe
 from pytest_adcp.harness.transcript import End, Exchange, Kind
 from pytest_adcp.harness.urls import UrlError, is_loopback, origin, web_address
@@ -27,6 +31,9 @@ _WITH = {
 }
 _PAGES_DISAGREE = "AdCP's page on transport errors lets a tool refuse in this way"
 _SERVERS_LOOKED_AT = 20
+_VALUES_LOOKED_AT = 20_000  # of one answer
+_NOTHING: tuple[Any, ...] = (None, [], {}, "")
+_PROSE = 1000  # characters before a JSON text
 
 
 @rule(
@@ -57,9 +64,16 @@ def credentials_checked(refusal: Refusal) -> None:
 
 def _check_refused(refusal: Refusal, statuses: tuple[int, ...]) -> None:
     status, tool, how = refusal.reply.status, safe(refusal.tool, 60), _WITH[refusal.credentials]
+    wanted = "HTTP 401 and WWW-Authenticate"
+    if given := _given(refusal):
+        raise Broken(
+            wanted,
+            f"HTTP {status} and {given}",
+            at="/result",
+            because=f"the server gave {tool} to a caller {how}",
+        )
     if status in statuses:
         return
-    wanted = "HTTP 401 and WWW-Authenticate"
     if status >= 500:
         raise Broken(
             wanted,
@@ -75,13 +89,6 @@ def _check_refused(refusal: Refusal, statuses: tuple[int, ...]) -> None:
             "credentials",
             lenient="it gives nothing away, and a server may find something else wrong first",
         )
-    if given := _given(refusal):
-        raise Broken(
-            wanted,
-            f"HTTP {status} and {given}",
-            at="/result",
-            because=f"the server gave {tool} to a caller {how}",
-        )
     raise Broken(
         wanted,
         f"HTTP {status} and {_said(refusal)}",
@@ -92,9 +99,17 @@ def _check_refused(refusal: Refusal, statuses: tuple[int, ...]) -> None:
 
 def _given(refusal: Refusal) -> str:
     """Return what a task gave to the caller, in short; empty where it gave nothing."""
+    task = catalogue().get(refusal.tool)
+    if task is None:
+        return ""
+    return _answered(refusal, task) or _hidden(refusal, task)
+
+
+def _answered(refusal: Refusal, task: Task) -> str:
+    """Return what a client would read as the task's answer."""
     response = refusal.reply.response or {}
-    result, task = response.get("result"), catalogue().get(refusal.tool)
-    if task is None or not isinstance(result, Mapping):
+    result = response.get("result")
+    if refusal.reply.status >= 400 or not isinstance(result, Mapping):
         return ""
     extraction = extract_success(result)
     kind = classify(task, result, response, extraction)
@@ -108,6 +123,29 @@ def _given(refusal: Refusal) -> str:
     )
     names = data_members(task, payload)
     return quote({name: payload[name] for name in names} or payload) if is_data else ""
+
+
+def _hidden(refusal: Refusal, task: Task) -> str:
+    """Return the task's data wherever in the body it stands, also beside an error and whatever the status says."""
+    waiting: deque[Any] = deque(document.parsed.value for document in refusal.reply.documents)
+    left = _VALUES_LOOKED_AT
+    while waiting and left > 0:
+        item = waiting.popleft()
+        left -= 1
+        if isinstance(item, Mapping):
+            given = {name: item[name] for name in sorted(task.root) if item.get(name) not in _NOTHING}
+            if given:
+                return quote(given)
+            waiting.extend(islice(item.values(), left))
+        elif isinstance(item, list):
+            waiting.extend(islice(item, left))
+        elif isinstance(item, str) and (start := re.search(r"[\[{]", item[:_PROSE])):
+            inner = jsontext.parse(item[start.start() :]).value
+            # A list without a name may hold the task's items; an error is an object.
+            if isinstance(inner, list) and inner and isinstance(inner[0], Mapping):
+                return quote(inner)
+            waiting.append(inner)
+    return ""
 
 
 def _said(refusal: Refusal) -> str:

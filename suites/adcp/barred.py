@@ -11,14 +11,25 @@ from .refusals import code, is_unrelated
 _RIGHTS = frozenset({"AUTHORIZATION_REQUIRED", "PERMISSION_DENIED", "SCOPE_INSUFFICIENT"})
 
 
-def not_barred(error: Answer) -> None:
-    """Let errors pass that are about the request.
+def not_put_off(error: Answer) -> None:
+    """Let errors pass that would not have met any other request as well.
 
     Raises:
         Blocked: the seller asks for other credentials or for patience, so what it makes of the request is not known.
     """
-    if is_unrelated(error) or code(error) in _RIGHTS:
+    if is_unrelated(error):
         raise Blocked(f"the request was refused before it was looked at: {shown(error)}")
+
+
+def not_barred(error: Answer) -> None:
+    """Let errors pass that are about the request, and not about what the caller may do.
+
+    Raises:
+        Blocked: what the seller makes of the request is not known.
+    """
+    not_put_off(error)
+    if code(error) in _RIGHTS:
+        raise Blocked(f"the request was refused for want of rights: {shown(error)}")
 
 
 def shown(error: Answer) -> str:

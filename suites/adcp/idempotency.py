@@ -15,6 +15,7 @@ from pytest_adcp.harness.subjects import Answer, Probed
 from pytest_adcp.harness.tasks import ENVELOPE
 from pytest_adcp.harness.text import quote
 
+from .barred import not_put_off
 from .refusals import ARGUMENT_CODES, accepted, code, gist, is_unrelated, named, place, words
 from .roots import sent_arguments
 
@@ -42,8 +43,7 @@ def mutating_request_needs_a_key(probed: Probed) -> None:
             because=f"{probed.call.tool} without idempotency_key was accepted and may have been carried out; a buyer that "
             "sends it again after a lost connection orders twice",
         )
-    if is_unrelated(answer):
-        raise NotApplicable(f"refused for another reason: {quote(code(answer), 60)}")
+    not_put_off(answer)
     if not all(accepted(before) for before in probed.before):
         raise NotApplicable("the same request with a key is refused as well")
     found = code(answer)

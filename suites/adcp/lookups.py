@@ -14,7 +14,8 @@ from pytest_adcp.harness.sources import ERROR_HANDLING, adcp
 from pytest_adcp.harness.subjects import Answer, Probed
 from pytest_adcp.harness.text import quote
 
-from .refusals import ARGUMENT_CODES, accepted, code, is_invalid_params, is_unrelated, place, words
+from .barred import not_put_off
+from .refusals import ARGUMENT_CODES, accepted, code, is_invalid_params, place, words
 
 # What differs from answer to answer whatever is asked: moments, request ids, counters.
 _CHANGING = re.compile(
@@ -47,8 +48,8 @@ def unknown_ids_get_the_same_answer(probed: Probed) -> None:
     if accepted(first) and accepted(second):
         raise NotApplicable("unknown ids are answered with a success, such as an empty list")
     for answer in (first, second):
-        if not accepted(answer) and is_unrelated(answer):
-            raise NotApplicable(f"refused for another reason: {quote(code(answer), 60)}")
+        if not accepted(answer):
+            not_put_off(answer)
     if accepted(first) or accepted(second):
         raise Broken(
             "the same answer to both ids",

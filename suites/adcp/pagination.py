@@ -13,8 +13,9 @@ from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.subjects import Answer, Probed
 from pytest_adcp.harness.text import plural, quote
 
+from .barred import not_put_off
 from .failures import kind_of
-from .refusals import accepted, code, gist, is_unrelated, place
+from .refusals import accepted, gist, place
 from .roots import data_root
 
 _PAGINATION = "https://adcontextprotocol.org/schemas/v3/core/pagination-response.json"
@@ -84,8 +85,7 @@ def cursor_leads_on(probed: Probed) -> None:
         raise NotApplicable("the first page")
     answer, last = probed.answer, probed.before[-1]
     if not accepted(answer):
-        if is_unrelated(answer):
-            raise NotApplicable(f"refused for another reason: {quote(code(answer), 60)}")
+        not_put_off(answer)
         raise Broken(
             "the next page",
             gist(answer),
@@ -101,6 +101,15 @@ def cursor_leads_on(probed: Probed) -> None:
             f"the same again: {quote(cursor, 100)}",
             at=answer.in_payload("pagination", "cursor"),
             because="the cursor leads back to itself: a buyer that reads the list to its end never gets there",
+        )
+    earlier = next((page for page in probed.before[:-1] if items and equal(items, _items(page))), None)
+    if earlier is not None and not equal(items, before) and _member(answer, "has_more") is True:
+        raise Broken(
+            "items that have not come yet, or has_more: false",
+            quote(items, 160),
+            at=answer.in_payload(_list_name(answer)),
+            because="an earlier page comes again with has_more: true: a buyer that reads the list to its end never gets there",
+            lenient=_CHANGING if _has_grown(earlier, answer) else "",
         )
     if items and before and equal(items, before):
         if _has_grown(last, answer):

@@ -15,13 +15,13 @@ from pytest_adcp.harness.sources import AUTHENTICATION, MCP_GUIDE, SECURITY, TRA
 from pytest_adcp.harness.subjects import Answer, Probed
 from pytest_adcp.harness.text import quote
 
+from .barred import not_put_off
 from .refusals import (
     ARGUMENT_CODES,
     accepted,
     code,
     gist,
     is_invalid_params,
-    is_unrelated,
     named,
     place,
     words,
@@ -101,9 +101,8 @@ def _tolerated(probed: Probed, added: Collection[str]) -> None:
     said, found = words(answer), code(answer)
     strange = next((cure for pattern, cure in _STRANGERS if pattern.search(said)), None)
     names = named(added, said)
-    if is_unrelated(answer) or not (
-        strange or found in ARGUMENT_CODES or found is None or is_invalid_params(answer)
-    ):
+    not_put_off(answer)
+    if not (strange or found in ARGUMENT_CODES or found is None or is_invalid_params(answer)):
         raise NotApplicable(f"refused for another reason: {quote(found, 60)}")
     if not (strange or names) and (elsewhere := _field(answer)):
         raise NotApplicable(f"refused for another reason: the error names {quote(elsewhere, 60)}")
