@@ -37,6 +37,57 @@ class Probe(StrEnum):
     FAILURE_AGAIN = "failure-again"  # a request that failed, again, with the same key
 
 
+class Variant(StrEnum):
+    """A request of MCP 2026-07-28 beside the plan: good ones, and ones that differ from those in one point."""
+
+    LIST = "list"  # tools/list, on a connection of its own
+    CALL = "call"  # a read that is part of the plan
+    SESSION = "session-id"  # tools/list with an Mcp-Session-Id, which means nothing there
+    NO_CLIENT_INFO = "no-client-info"
+    NO_META = "no-meta"
+    OTHER_VERSION = "other-version"  # the header names another version than _meta
+    NO_METHOD = "no-mcp-method"
+    NO_NAME = "no-mcp-name"
+    UNKNOWN_VERSION = "unknown-version"
+    UNKNOWN_METHOD = "unknown-method"
+
+
+class HttpProbe(StrEnum):
+    """A behaviour of the transport or the lifecycle that a request tries. harness/probes/http.py says what is sent."""
+
+    PING = "ping"
+    ID_DIGITS = "id-digits"  # a text that looks like a number
+    ID_LARGE = "id-large"
+    ID_EMPTY = "id-empty"
+    ID_UNICODE = "id-unicode"
+    ACCEPT_ORDER = "accept-order"  # both types the other way round, with a quality
+    ACCEPT_CASE = "accept-case"
+    CHARSET = "content-type-charset"
+    ORIGIN_OWN = "origin-own"
+    ORIGIN_FOREIGN = "origin-foreign"
+    ORIGIN_NULL = "origin-null"
+    VERSION_ABSENT = "version-absent"
+    VERSION_JUNK = "version-junk"
+    VERSION_1999 = "version-1999"
+    SESSION_ABSENT = "session-absent"
+    SESSION_UNKNOWN = "session-unknown"
+    SESSION_DELETE = "session-delete"
+    SESSION_ENDED = "session-ended"  # what comes after that
+    UNKNOWN_METHOD = "unknown-method"
+    UNKNOWN_NOTIFICATION = "unknown-notification"
+    GET_STREAM = "get-stream"
+    INITIALIZE_OLD = "initialize-2024-11-05"
+    INITIALIZE_MARCH = "initialize-2025-03-26"
+    INITIALIZE_JUNE = "initialize-2025-06-18"
+    INITIALIZE_UNKNOWN = "initialize-2099-01-01"
+    BATCH = "batch"
+    MALFORMED = "malformed"  # a body that is no JSON
+    RESOURCES = "resources-list"
+    PROMPTS = "prompts-list"
+    COMPLETIONS = "completion-complete"
+    LOGGING = "logging-set-level"
+
+
 class Credentials(StrEnum):
     """Credentials that open nothing, for a server that asks for some."""
 

@@ -22,7 +22,7 @@ from .transcript import Era, Exchange, Kind, Limits
 from .wire import Lane, Sent, send
 
 MAX_SERVER_REQUESTS = 20  # requests of the server's that are answered in one survey
-_LINGER = 0.1  # seconds that a stream is read on after the response
+LINGER = 0.1  # seconds that a stream is read on after the response
 _LOOK_SECONDS = 5.0  # for what is sent beside the plan
 
 _CONTROLS = re.compile("[\\x00-\\x1f\\x7f]")
@@ -73,12 +73,18 @@ class Conversation:
         self._may_renew = True
         self._authorizing = anyio.Lock()
         self._may_authorize = True
+        self._linger = LINGER
         self._made_up: frozenset[str] = frozenset()
         self.credentials: Headers = target.credentials.headers()
         self.session = Session(Era.HANDSHAKE)
 
     def beside(
-        self, credentials: Headers, *, made_up: bool = False, limits: Limits | None = None
+        self,
+        credentials: Headers,
+        *,
+        made_up: bool = False,
+        limits: Limits | None = None,
+        linger: float = LINGER,
     ) -> Conversation:
         """Return a conversation with the same server, at the same pace, with sessions and credentials of its own.
 
@@ -87,6 +93,7 @@ class Conversation:
         Args:
             made_up: the credentials are nobody's, and are recorded.
             limits: others than those of this conversation.
+            linger: seconds that its streams are read on after the response.
         """
         other = Conversation(
             self._target, limits or self._limits, self._recorder, self._aside, self._group, self._authorize
@@ -94,6 +101,7 @@ class Conversation:
         other._pace, other._numbers = self._pace, self._numbers
         other._answered = MAX_SERVER_REQUESTS
         other._may_authorize = False
+        other._linger = linger
         other._made_up = frozenset(value for _, value in credentials) if made_up else frozenset()
         other.credentials = credentials
         return other
@@ -127,7 +135,9 @@ class Conversation:
         for attempt in range(1, TRIES + 1):
             speaking, credentials = session or self.session, self.credentials
             message = compose(speaking, self.next_id())
-            said = await self._post(lane, place, speaking, message, kind, subject, attempt, said)
+            before = said.exchange if said else None
+            said = None  # what was read of it may be large, and is read anew from the transcript
+            said = await self._post(lane, place, speaking, message, kind, subject, attempt, before)
             if attempt == TRIES or not await self._is_worth_another(
                 lane, said, session, speaking, credentials
             ):
@@ -159,8 +169,14 @@ class Conversation:
         *,
         kind: Kind = Kind.PROBE,
         subject: str = "",
+        era: Era | None = None,
+        opened: Callable[[], None] | None = None,
+        only_head: bool = False,
     ) -> Exchange:
-        """Send something to a URL of the target's origin that is not part of the plan, to see what is there."""
+        """Send something to a URL of the target's origin that is not part of the plan, to see what is there.
+
+        `opened` is called when the headers of the response are there.
+        """
         return await self._send(
             lane,
             place,
@@ -169,8 +185,11 @@ class Conversation:
             message,
             kind=kind,
             subject=subject or f"endpoint/{place[1]}",
+            era=era,
             deadline=min(_LOOK_SECONDS, self._limits.request_timeout),
             until=until,
+            opened=opened,
+            only_head=only_head,
         )
 
     async def close(
@@ -215,7 +234,7 @@ class Conversation:
         kind: Kind,
         subject: str,
         attempt: int,
-        before: Said | None = None,
+        before: Exchange | None = None,
     ) -> Said:
         exchange = await self._send(
             lane,
@@ -227,7 +246,7 @@ class Conversation:
             subject=subject,
             era=session.era,
             attempt=attempt,
-            repeats=before.exchange if before else None,
+            repeats=before,
             deadline=self._limits.request_timeout,
             until=self._until(session),
         )
@@ -243,6 +262,8 @@ class Conversation:
         *,
         deadline: float,
         until: Callable[[Event], bool] | None = None,
+        opened: Callable[[], None] | None = None,
+        only_head: bool = False,
         **facts: Any,
     ) -> Exchange:
         """Send and record; `facts` is what else a Recorder wants to know."""
@@ -261,7 +282,9 @@ class Conversation:
             deadline=deadline,
             limits=self._limits,
             until=until,
-            linger=_LINGER,
+            linger=self._linger,
+            opened=opened,
+            only_head=only_head,
             secret_headers=self._target.credentials.secret_header_names,
             made_up=self._made_up,
             interrupted=record,

@@ -6,19 +6,25 @@ Everything here is derived from the recorded bytes alone, once a run; a live ser
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .calls import Expect, Probe, Purpose
+from .calls import Expect, HttpProbe, Probe, Purpose, Variant
 from .classify import Class, classify
 from .extraction import extract_error, extract_success
+from .modern import modern, varied
 from .patience import asked_delay
+from .probes.http_subjects import http_probed
 from .probes.subjects import capabilities, metadata, probed, refusals, unauthorized
-from .reading import Reading, no_answer, read, why_no_response
+from .reading import no_answer, why_no_response
+from .readings import read_all
 from .release import BEFORE_3, WHY_BEFORE_3
 from .rules import Judged, Rule
 from .server import list_page, server_of
 from .session import STATELESS_REVISION
+from .settled import settled
+from .streams import closing, event_streams, listening
 from .subjects import (
     Answer,
     Entry,
@@ -26,17 +32,19 @@ from .subjects import (
     Gap,
     Handshake,
     Message,
+    Page,
     Reply,
     Result,
     Tools,
 )
-from .tasks import CAPABILITIES, catalogue
+from .tasks import catalogue
 from .transcript import Era, Exchange, Kind, Transcript
 
 if TYPE_CHECKING:
     from .schemas import Validators
 
 UNKNOWN_TOOL_SUBJECT = "probe/unknown-tool"
+LIST_AGAIN_SUBJECT = "probe/tools-list-again"
 
 
 class Evidence:
@@ -57,22 +65,26 @@ class Evidence:
             schemas: what judges the payloads.
             production: whether the server is a production one.
         """
-        self.transcript = transcript
+        exchanges, self.readings = read_all(transcript.exchanges)
+        self.transcript = transcript = replace(transcript, exchanges=exchanges)
         self.calls = {call.subject: call for call in transcript.survey.calls}
-        self.readings: dict[int, Reading] = {e.index: read(e) for e in transcript.exchanges}
         self.server = server_of(transcript, self.readings, spec=spec, schemas=schemas, production=production)
         self._entries: dict[Judged, tuple[Entry, ...]] = {}
 
     def entries(self, kind: Judged) -> tuple[Entry, ...]:
         """Return the subjects of a kind, and the gaps where one should have been; never empty."""
         if kind not in self._entries:
-            self._entries[kind] = _settled(kind, tuple(self._build(kind)), self)
+            self._entries[kind] = settled(kind, tuple(self._build(kind)), self)
         return self._entries[kind]
 
     def of(self, rule: Rule) -> tuple[Entry, ...]:
         """Return what a rule is tried on; never empty."""
         if self.server.release == BEFORE_3 and not rule.is_for_2:
             return (Gap("-", WHY_BEFORE_3, blocked=False),)
+        if rule.judged is Judged.VARIED:
+            return tuple(varied(self, rule.probes))
+        if rule.judged is Judged.HTTP_PROBE:
+            return http_probed(self, [probe for probe in HttpProbe if probe in rule.probes])
         if rule.judged is not Judged.PROBED:
             return self.entries(rule.judged)
         return tuple(entry for probe in Probe if probe in rule.probes for entry in probed(self, probe))
@@ -86,7 +98,13 @@ class Evidence:
             Judged.NOTIFICATION: self._notifications,
             Judged.HANDSHAKE: lambda: self._handshakes(Kind.INITIALIZE),
             Judged.DISCOVERY: lambda: self._handshakes(Kind.DISCOVER),
+            Judged.STREAM: lambda: event_streams(self),
+            Judged.LISTENING: lambda: listening(self),
+            Judged.CLOSING: lambda: closing(self),
+            Judged.MODERN: lambda: modern(self),
+            Judged.VARIED: lambda: varied(self, Variant),
             Judged.TOOLS: self._tools,
+            Judged.PAGE: lambda: self._pages(Kind.LIST, "tools/list"),
             Judged.UNKNOWN_TOOL: self._unknown_tool,
             Judged.RESULT: self._results,
             Judged.ANSWER: lambda: self.answers,
@@ -95,6 +113,7 @@ class Evidence:
             Judged.INTERIM: lambda: self.entries_of(Class.INTERIM),
             Judged.EXPECTATION: self._expectations,
             Judged.PROBED: lambda: (entry for probe in Probe for entry in probed(self, probe)),
+            Judged.HTTP_PROBE: lambda: http_probed(self, list(HttpProbe)),
             Judged.CAPABILITIES: lambda: capabilities(self),
             Judged.REFUSAL: lambda: refusals(self),
             Judged.CHALLENGE: lambda: unauthorized(self),
@@ -112,8 +131,9 @@ class Evidence:
             if not (why := no_answer(exchange)) or self.readings[exchange.index].response is not None:
                 yield self.reply(exchange)
             elif not exchange.retried:
-                # One era is enough: how the other one is refused blocks nothing.
-                yield Gap(label, why, blocked=not self._is_other_era(exchange), exchange=exchange)
+                # One era is enough: how the other one is refused blocks nothing. Nor does a second look at the list.
+                spare = self._is_other_era(exchange) or exchange.subject.startswith(LIST_AGAIN_SUBJECT)
+                yield Gap(label, why, blocked=not spare, exchange=exchange)
 
     def _is_other_era(self, exchange: Exchange) -> bool:
         other = Kind.INITIALIZE if self.server.era is Era.STATELESS else Kind.DISCOVER
@@ -154,8 +174,30 @@ class Evidence:
 
     def _tools(self) -> Iterator[Entry]:
         pages = [e for e in self.transcript.exchanges if e.kind is Kind.LIST]
-        if any(list_page(self.readings[page.index]) is not None for page in pages):
-            yield Tools("tools/list", pages[-1], self.server, self.revision_of(pages[-1]), self.server.tools)
+        read = tuple(self._pages(Kind.LIST, "tools/list"))
+        if not read:
+            return
+        last = self.reply(pages[-1])
+        refused = None
+        if (
+            last.response is not None
+            and "error" in last.response
+            and asked_delay(pages[-1], last.response) is None
+        ):
+            refused = Message(last.label, last.exchange, self.server, last.revision, last, last.response)
+        again = tuple(self._pages(Kind.PROBE, LIST_AGAIN_SUBJECT))
+        yield Tools(
+            "tools/list", pages[-1], self.server, last.revision, self.server.tools, read, again, refused
+        )
+
+    def _pages(self, kind: Kind, subject: str) -> Iterator[Page]:
+        for exchange in self.transcript.exchanges:
+            listed = list_page(self.readings[exchange.index])
+            ours = exchange.kind is kind and exchange.subject.startswith(subject) and not exchange.retried
+            if ours and listed is not None:
+                result = self.readings[exchange.index].result or {}
+                revision = self.revision_of(exchange)
+                yield Page(exchange.subject, exchange, self.server, revision, result, tuple(listed))
 
     def _unknown_tool(self) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
@@ -318,44 +360,14 @@ def _label(exchange: Exchange) -> str:
     return f"{exchange.subject}@{exchange.attempt}" if exchange.retried else exchange.subject
 
 
-_NOTHING = {
-    Judged.REPLY: "nothing was sent",
-    Judged.MESSAGE: "no JSON-RPC response came",
-    Judged.NOTIFICATION: "no notification was sent: the server is not in the handshake era",
-    Judged.HANDSHAKE: "the server does not answer initialize",
-    Judged.DISCOVERY: "the server does not answer server/discover: it is not in the stateless era",
-    Judged.TOOLS: "tools/list gave no list",
-    Judged.UNKNOWN_TOOL: "no unknown tool was called",
-    Judged.RESULT: "no tool result came",
-    Judged.ANSWER: "no AdCP task was called",
-    Judged.INTERIM: "no answer was submitted, working, input-required or auth-required",
-    Judged.EXPECTATION: "no configured call says what it expects",
-    Judged.CAPABILITIES: f"{CAPABILITIES} gave no success to judge",
-    Judged.CHALLENGE: "no answer was HTTP 401",
-    Judged.METADATA: "the server serves no OAuth metadata",
-}
-_OPTIONAL = {
-    Judged.NOTIFICATION,
-    Judged.DISCOVERY,
-    Judged.INTERIM,
-    Judged.EXPECTATION,
-    Judged.CHALLENGE,
-    Judged.METADATA,
-}
 # What comes back to these is no answer to a request of the plan.
-_NOT_JUDGED_AS_REPLIES = {Kind.INITIALIZED, Kind.REPLY, Kind.DELETE, Kind.REFUSAL, Kind.METADATA}
-
-
-def _settled(kind: Judged, entries: tuple[Entry, ...], evidence: Evidence) -> tuple[Entry, ...]:
-    """Make sure that a rule has something to say: one gap instead of nothing, and one instead of only blocked ones."""
-    if entries and not all(isinstance(entry, Gap) and entry.blocked for entry in entries):
-        return entries
-    if entries:
-        reasons = list(dict.fromkeys(entry.why for entry in entries if isinstance(entry, Gap)))
-        return (Gap("-", "; ".join(reasons[:3]), blocked=True, exchange=entries[0].exchange),)
-    if kind in (Judged.SUCCESS, Judged.ERROR):
-        return (evidence.none_of(kind),)
-    if kind is Judged.CAPABILITIES and all(call.tool != CAPABILITIES for call in evidence.calls.values()):
-        return (Gap("-", f"{CAPABILITIES} was not called", blocked=False),)
-    optional = kind in _OPTIONAL or (kind is Judged.HANDSHAKE and evidence.server.era is Era.STATELESS)
-    return (Gap("-", _NOTHING[kind], blocked=not optional),)
+_NOT_JUDGED_AS_REPLIES = {
+    Kind.STREAM,
+    Kind.VARIANT,
+    Kind.INITIALIZED,
+    Kind.REPLY,
+    Kind.DELETE,
+    Kind.REFUSAL,
+    Kind.METADATA,
+    Kind.HTTP,
+}

@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 from .jsonvalues import EXACT_INTEGER, equal
 
 MOST_LEVELS = 250_000  # a bound on the time and memory that a text of brackets alone can cost
+MOST_VALUES = 500_000  # the same for values; an AdCP answer at the client limit of 4 MiB has some 300,000
+_MOST_NOTES = 1_000  # far more than are ever told of
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r"-?[A-Za-z_$][\w$]*")
 _NUMBER_REST = re.compile(r"[0-9.eE+-]")
@@ -40,7 +42,11 @@ class Cause(StrEnum):
     TRAILING_DATA = "trailing-data"
     TRUNCATED = "truncated"
     TOO_DEEP = "too-deep"
+    TOO_MANY = "too-many-values"
     SYNTAX = "syntax"
+
+
+UNREAD = frozenset({Cause.TOO_DEEP, Cause.TOO_MANY})  # limits of this reader: they say nothing against a text
 
 
 _MESSAGES = {
@@ -60,6 +66,8 @@ _MESSAGES = {
     Cause.TRAILING_DATA: "more text after the end of the JSON value",
     Cause.TRUNCATED: "the text ends in the middle of the JSON value",
     Cause.TOO_DEEP: f"more than {MOST_LEVELS:,} levels deep: not read, although JSON.parse might",
+    Cause.TOO_MANY: f"more than {MOST_VALUES:,} JSON values: not read, although JSON.parse might; "
+    "page the answer (honour pagination.max_results, and choose a smaller default page)",
     Cause.SYNTAX: "a JSON syntax error",
 }
 _FOREIGN = {"None", "True", "False", "undefined", "nil", "NULL", "TRUE", "FALSE"}
@@ -102,7 +110,8 @@ class Notes:
             for name, value in pairs:
                 if name in differs and not differs[name]:
                     differs[name] = not equal(value, members[name])
-            self.duplicates[id(members)] = members, differs
+            if len(self.duplicates) < _MOST_NOTES:
+                self.duplicates[id(members)] = members, differs
         return members
 
     def _integer(self, digits: str) -> float:
@@ -117,7 +126,8 @@ class Notes:
         return self._note_large(value, digits) if math.isinf(value) else value
 
     def _note_large(self, value: float, digits: str) -> float:
-        self.large[id(value)] = value, digits
+        if len(self.large) < _MOST_NOTES:
+            self.large[id(value)] = value, digits
         return value
 
 
@@ -179,6 +189,8 @@ def read(text: str, notes: Notes) -> Any:
 
 
 def _skip(text: str, at: int) -> int:
+    if text[at : at + 1] > " ":  # as nearly always
+        return at
     match = _SPACE.match(text, at)
     return match.end() if match else at
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
-from .jsonreader import Cause, Notes, NotJSONError, read
+from .jsonreader import MOST_VALUES, UNREAD, Cause, Notes, NotJSONError, read
 from .jsonvalues import (
     EXACT_INTEGER,
     equal,
@@ -32,10 +32,13 @@ __all__ = [
     "DEEPEST",
     "EXACT_INTEGER",
     "MAX_OBJECTIONS",
+    "MOST_VALUES",
+    "UNREAD",
     "Cause",
     "Objection",
     "ObjectionKind",
     "Parsed",
+    "count_values",
     "equal",
     "number_string",
     "parse",
@@ -44,6 +47,7 @@ __all__ = [
     "stringify_length",
     "to_string",
     "truthy",
+    "unread",
     "utf16_length",
 ]
 
@@ -54,6 +58,9 @@ _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LONE_ESCAPE = re.compile(f"{_HIGH}(?!{_LOW})|{_LOW}(?<!{_HIGH}{_LOW})")
 _BRACKETS = bytes.maketrans(b"[{]}", b"(())")
 _NO_MARKS = bytes(set(range(256)) - set(b'[{]}"'))
+_NO_BEGINNINGS = bytes(set(range(256)) - set(b'[{,"'))
+_STEP = 1 << 16  # bytes that are looked at together
+_LONGEST_POINTER = 1_000  # characters; of a longer one the rest is left out
 
 
 class ObjectionKind(StrEnum):
@@ -105,6 +112,8 @@ class Parsed:
 
 def parse(source: str | bytes) -> Parsed:
     """Read a JSON text as JSON.parse does; never raises."""
+    if count_values(source) > MOST_VALUES:
+        return unread(Cause.TOO_MANY)
     text, objections = (source, ()) if isinstance(source, str) else _decode(source)
     notes = Notes()
     # A raw surrogate half may have to be joined with an escaped one, which the C decoder does not do.
@@ -122,6 +131,36 @@ def parse(source: str | bytes) -> Parsed:
     if odd or notes.duplicates or notes.large or _may_hold_halves(text) or _is_deep(text):
         objections += tuple(islice(_objections(value, notes), MAX_OBJECTIONS - len(objections)))
     return Parsed(value, True, objections=objections)
+
+
+def unread(cause: Cause) -> Parsed:
+    """Return what stands for a text that is over a limit of this reader."""
+    reason = NotJSONError(cause, 0)
+    return Parsed(None, False, str(reason), cause)
+
+
+def count_values(source: str | bytes) -> int:
+    """Count the values of a JSON text, by its commas and brackets, without building any.
+
+    Up to MOST_VALUES those in strings may be counted too, which is quicker; beyond, only what is none.
+    """
+    if isinstance(source, str):
+        count = sum(map(source.count, ",[{"))
+        return count if count <= MOST_VALUES else _outside_strings(source.encode("utf-8", "surrogatepass"))
+    count = sum(map(source.count, (b",", b"[", b"{")))
+    return count if count <= MOST_VALUES else _outside_strings(source)
+
+
+def _outside_strings(source: bytes) -> int:
+    if b"\\" in source:
+        source = source.replace(b"\\\\", b"").replace(b'\\"', b"")
+    marks = source.translate(None, _NO_BEGINNINGS)
+    count, inside = 0, False
+    for start in range(0, len(marks), _STEP):
+        parts = marks[start : start + _STEP].split(b'"')
+        count += sum(map(len, parts[inside::2]))
+        inside ^= len(parts) % 2 == 0
+    return count
 
 
 def _decode(source: bytes) -> tuple[str, tuple[Objection, ...]]:
@@ -218,4 +257,6 @@ def _deep(link: Link) -> Objection:
 
 
 def _pointer(link: Link) -> str:
-    return pointer(*path_of(link))
+    tokens = (token[:_LONGEST_POINTER] if isinstance(token, str) else token for token in path_of(link))
+    place = pointer(*islice(tokens, _LONGEST_POINTER))
+    return place if len(place) <= _LONGEST_POINTER else f"{place[:_LONGEST_POINTER]}…"

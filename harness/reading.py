@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import jsontext
-from .jsontext import Parsed
+from .jsontext import Cause, Parsed
 from .sse import decode
 from .transcript import End, Exchange
 
@@ -53,11 +53,14 @@ def _documents(exchange: Exchange) -> Iterator[Document]:
     if response is None or not response.body:
         return
     if response.media_type == "text/event-stream":
+        room = jsontext.MOST_VALUES
         for number, event in enumerate(decode(response.body).events, start=1):
             # An event without data is a priming event or a keep-alive; other event types are not MCP messages.
             if event.data and event.event in ("", "message"):
                 text = event.data.encode("utf-8", "surrogatepass")
-                yield Document(jsontext.parse(text), text, f"event {number}")
+                room -= jsontext.count_values(text)
+                parsed = jsontext.parse(text) if room >= 0 else jsontext.unread(Cause.TOO_MANY)
+                yield Document(parsed, text, f"event {number}")
     else:
         yield Document(jsontext.parse(response.body), response.body, "the body")
 

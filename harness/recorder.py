@@ -13,7 +13,7 @@ from .transcript import End, Era, Exchange, Kind, Limits
 from .wire import Sent
 
 SAME_FAILURES = 5  # equal failures in a row, where calls had passed, end the survey
-BUDGET_ANSWERS = 8  # bytes of a whole survey, counted in answers of the largest size
+BUDGET_ANSWERS = 4  # bytes of a whole survey, counted in answers of the largest size
 # Where only smaller answers are read, not fewer of them are.
 SMALLEST_BUDGET = BUDGET_ANSWERS * Limits().max_response_bytes
 
@@ -30,9 +30,10 @@ class Phase(IntEnum):
     PROBES = 6
     REFUSALS = 7
     METADATA = 8
-    REPLIES = 9
-    DELETE = 10
-    NEIGHBOURS = 11
+    HTTP = 9
+    REPLIES = 10
+    DELETE = 11
+    NEIGHBOURS = 12
 
 
 # Where an exchange stands in a transcript; the tries at one place follow each other in time.
@@ -49,6 +50,7 @@ class Recorder:
         self._exchanges: list[Exchange] = []  # as they ended
         self._places: list[Place] = []
         self._received = 0
+        self._budget = max(SMALLEST_BUDGET, BUDGET_ANSWERS * limits.max_response_bytes)
         self._failures: list[str] = []
         self._call_passed = False
         self._epoch = time.monotonic()
@@ -89,29 +91,33 @@ class Recorder:
             headers=self.redactor.headers(sent.request.headers, made_up),
             body=self.redactor.data(sent.request.body),
         )
-        response = sent.response
+        response, end, detail = sent.response, sent.end, sent.detail
         if response is not None:
+            self._received += max(response.received, len(response.body))
+            if self._received > self._budget:
+                response = replace(response, body=b"")
+                if end is End.COMPLETE:
+                    end, detail = End.TOO_LARGE, self._over_budget()
             response = replace(
                 response,
                 headers=self.redactor.headers(response.headers),
                 body=self.redactor.data(response.body),
             )
-            self._received += max(response.received, len(response.body))
         exchange = Exchange(
             index=len(self._exchanges),
             subject=subject,
             kind=kind,
             request=request,
             response=response,
-            end=sent.end,
-            detail=self.redactor.text(sent.detail),
+            end=end,
+            detail=self.redactor.text(detail),
             era=era,
             attempt=attempt,
             redirects=tuple(self.redactor.text(url) for url in sent.redirects),
             started=round(started, 6),
             seconds=round(sent.seconds, 6),
             first_byte=_rounded(sent.first_byte),
-            answered=_rounded(sent.answered),
+            answered=_rounded(sent.answered if end is sent.end else None),
         )
         self._exchanges.append(exchange)
         self._places.append(place)
@@ -126,12 +132,14 @@ class Recorder:
         order = sorted(range(len(self._places)), key=lambda index: self._places[index])
         return tuple(replace(self._exchanges[old], index=new) for new, old in enumerate(order))
 
+    def _over_budget(self) -> str:
+        return f"the server has sent more than {self._budget} bytes, which is all that one survey reads"
+
     def _watch(self, exchange: Exchange) -> None:
-        budget = max(SMALLEST_BUDGET, BUDGET_ANSWERS * self._limits.max_response_bytes)
-        if self._received > budget:
-            self.stop(f"the server has sent more than {budget} bytes, which is all that one survey reads")
+        if self._received > self._budget:
+            self.stop(self._over_budget())
         # What is sent to be refused, and what may well not be there, says nothing of how the calls fare.
-        if exchange.end is End.INTERRUPTED or exchange.kind in (Kind.REFUSAL, Kind.METADATA):
+        if exchange.end is End.INTERRUPTED or exchange.kind in _BESIDE:
             return
         failure = _failure(exchange)
         if failure is None:
@@ -147,6 +155,9 @@ class Recorder:
             self.stop(
                 f"{SAME_FAILURES} exchanges in a row ended the same way, where calls had passed before: {failure}"
             )
+
+
+_BESIDE = frozenset({Kind.STREAM, Kind.VARIANT, Kind.REFUSAL, Kind.METADATA, Kind.HTTP})
 
 
 def _failure(exchange: Exchange) -> str | None:

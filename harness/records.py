@@ -18,6 +18,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
+_LONGEST_READABLE = 1024 * 1024  # bytes
+
 
 class RecordError(ValueError):
     """A JSON value that is not the record it should be; the text says which member is wrong."""
@@ -26,7 +28,7 @@ class RecordError(ValueError):
 def dumps(record: Mapping[str, Any]) -> bytes:
     r"""Return a record as JSON on one line, which ends at the only b"\n" in it.
 
-    Bytes are UTF-8 text where they are UTF-8, else base64. Lone surrogates are kept as they are.
+    Bytes are UTF-8 text where they are UTF-8 (and ASCII, where they are over 1 MiB), else base64. Lone surrogates are kept as they are.
     """
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_packed)
     return text.encode("utf-8", "surrogatepass") + b"\n"
@@ -118,9 +120,12 @@ def _packed(value: Any) -> dict[str, str]:
     if not isinstance(value, bytes):
         raise TypeError(f"a record cannot hold a {type(value).__name__}")
     try:
-        return {"encoding": "utf-8", "text": value.decode("utf-8")}
+        # Nobody reads a long one, and as text it may take four times as much memory.
+        if len(value) <= _LONGEST_READABLE or value.isascii():
+            return {"encoding": "utf-8", "text": value.decode("utf-8")}
     except UnicodeDecodeError:
-        return {"encoding": "base64", "text": base64.b64encode(value).decode("ascii")}
+        pass
+    return {"encoding": "base64", "text": base64.b64encode(value).decode("ascii")}
 
 
 def _unpacked(value: Any, member: str) -> bytes:

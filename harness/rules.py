@@ -15,7 +15,7 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .calls import Probe
+from .calls import HttpProbe, Probe, Variant
 from .release import numbers
 
 # The rules of adcp.* that are tried on servers of AdCP 2.x too: is the data found, or the failure, and is it what the
@@ -50,7 +50,13 @@ class Judged(StrEnum):
     NOTIFICATION = "notification"  # what came back to a notification
     HANDSHAKE = "handshake"  # the initialize result
     DISCOVERY = "discovery"  # the server/discover result
+    STREAM = "stream"  # an answer that is an event stream, and the GET stream
+    LISTENING = "listening"  # the GET stream that was held open during a call
+    CLOSING = "closing"  # an event stream that was read on for two seconds after the response
+    MODERN = "modern"  # a result given in MCP 2026-07-28
+    VARIED = "varied"  # what came back to a variant; the rule names which
     TOOLS = "tools"  # the whole tools/list
+    PAGE = "page"  # one answer to tools/list
     UNKNOWN_TOOL = "unknown_tool"  # what came back to a call of a tool that does not exist
     RESULT = "result"  # any tool result
     ANSWER = "answer"  # any tool result or JSON-RPC error that an AdCP task gave
@@ -59,6 +65,9 @@ class Judged(StrEnum):
     INTERIM = "interim"  # submitted, working, input-required, auth-required
     EXPECTATION = "expectation"  # a configured call and what the user says it must give
     PROBED = "probed"  # what a probe gave, and what it is compared with; the rule names its probes
+    HTTP_PROBE = (
+        "http_probe"  # what came back to a request that tries the transport; the rule names its probes
+    )
     CAPABILITIES = "capabilities"  # what get_adcp_capabilities says, beside what the server lists
     REFUSAL = "refusal"  # what came back to credentials that are none
     CHALLENGE = "challenge"  # an HTTP 401, and how it says to authenticate
@@ -123,7 +132,9 @@ class Rule:
     since: str | None = None  # AdCP release from which it holds
     advisory_since: str | None = None  # AdCP release from which it is a SHOULD
     revisions: frozenset[str] | None = None  # MCP revisions that it belongs to; None: all
-    probes: frozenset[Probe] = frozenset()  # where it judges `probed`: which ones
+    probes: frozenset[Probe | Variant | HttpProbe] = (
+        frozenset()
+    )  # where it judges what probes gave: which ones
 
     @property
     def family(self) -> str:
@@ -165,7 +176,7 @@ def rule(
     since: str | None = None,
     advisory_since: str | None = None,
     revisions: Iterable[str] | None = None,
-    probes: Iterable[Probe] = (),
+    probes: Iterable[Probe | Variant | HttpProbe] = (),
 ) -> Callable[[Judge], Judge]:
     """Make a function a rule.
 
@@ -184,8 +195,10 @@ def rule(
         requirement, _, fix = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
         if not requirement or not fix:
             raise TypeError(f"{id}: the docstring holds the requirement and, in a second paragraph, the fix")
-        if bool(wanted) != (parameters[0] == Judged.PROBED):
-            raise TypeError(f"{id}: a rule that judges `probed` names its probes, and no other does")
+        if bool(wanted) != (parameters[0] in (Judged.PROBED, Judged.VARIED, Judged.HTTP_PROBE)):
+            raise TypeError(
+                f"{id}: a rule that judges `probed`, `varied` or `http_probe` names its probes, and no other does"
+            )
         function.adcp_rule = Rule(  # type: ignore[attr-defined]
             id=id,
             level=level,

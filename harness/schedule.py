@@ -26,7 +26,9 @@ class Schedule:
         self._waiting = list(calls)
         self._running: set[str] = set()
         self._accepted: dict[str, bool] = {}
-        self._payloads: dict[str, Mapping[str, Any] | None] = dict.fromkeys(call.subject for call in calls)
+        # What calls take out of the payload of a tool, and what stood there: the payload itself may be large.
+        self._wanted = {(take.tool, take.value) for call in calls for take in call.takes}
+        self._found: dict[tuple[str, str], str | int | None] = {}
         self._givers: dict[str, list[str]] = {}
         for call in calls:
             if call.purpose in (Purpose.GOOD, Purpose.CONFIGURED):
@@ -54,7 +56,9 @@ class Schedule:
         """Note what became of a call; `payload` is the AdCP data of a success."""
         self._running.discard(call.subject)
         self._accepted[call.subject] = accepted
-        self._payloads[call.subject] = payload
+        for tool, value in self._wanted:
+            if tool == call.tool and payload is not None:
+                self._found[call.subject, value] = _at(payload, value)
         self._wake()
 
     def close(self) -> None:
@@ -121,8 +125,8 @@ class Schedule:
     def _filled(self, call: PlannedCall) -> PlannedCall | None:
         arguments = copy.deepcopy(dict(call.arguments))
         for take in call.takes:
-            payloads = (self._payloads[giver] for giver in self._givers.get(take.tool, ()))
-            found = (_at(payload, take.value) for payload in payloads if payload is not None)
+            givers = self._givers.get(take.tool, ())
+            found = (self._found.get((giver, take.value)) for giver in givers)
             value = next((item for item in found if item is not None), None)
             if value is None:
                 why = f"{take.tool} gave no {take.value.rpartition('/')[2]} to ask for"

@@ -40,9 +40,9 @@ class Session:
     revision: str = OFFERED
     session_id: str | None = None
 
-    def initialize(self, request_id: str | int) -> Outgoing:
+    def initialize(self, request_id: str | int, offered: str = OFFERED) -> Outgoing:
         """Return the first message of the handshake era. It carries no version header: nothing is agreed yet."""
-        params = {"protocolVersion": OFFERED, "capabilities": {}, "clientInfo": CLIENT}
+        params = {"protocolVersion": offered, "capabilities": {}, "clientInfo": CLIENT}
         return _outgoing({"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}, ())
 
     def initialized(self) -> Outgoing:
@@ -58,7 +58,8 @@ class Session:
             if params:
                 message["params"] = dict(params)
             return _outgoing(message, self._headers())
-        message["params"] = {**(params or {}), "_meta": self._meta()}
+        given = (params or {}).get("_meta", {})
+        message["params"] = {**(params or {}), "_meta": {**given, **self._meta()}}
         headers = [("MCP-Protocol-Version", STATELESS_REVISION), ("Mcp-Method", method)]
         name = (params or {}).get("name")
         if isinstance(name, str):

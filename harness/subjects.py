@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import jsontext
-from .calls import Credentials, PlannedCall
+from .calls import Credentials, HttpProbe, PlannedCall
 from .classify import Class
 from .extraction import ErrorExtraction, Extraction, Path, TextItem
 from .jsontext import Parsed
+from .output_schemas import OutputSchemas
 from .reading import Document
 from .tasks import Task
 from .text import quote
@@ -102,6 +103,23 @@ class Tools(Subject):
     """All that tools/list gave, over all its pages."""
 
     listed: tuple[Mapping[str, Any], ...]
+    pages: tuple[Page, ...] = ()
+    again: tuple[Page, ...] = ()  # the same pages as they came at the end of the survey; empty: nobody asked
+    refused: Message | None = None  # what came instead of a page whose cursor the server gave
+
+
+@dataclass(frozen=True)
+class Page(Subject):
+    """One answer to tools/list; `listed` holds what stands in its tools, whether they are objects or not."""
+
+    exchange: Exchange
+    result: Mapping[str, Any]
+    listed: tuple[Any, ...]
+    root: ClassVar[str] = "/result"
+
+    def at(self, *tokens: str | int) -> str:
+        """Return the JSON pointer of a place in the result."""
+        return self.root + jsontext.pointer(*tokens)
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,14 @@ class Result(Subject):
     def at(self, *tokens: str | int) -> str:
         """Return the JSON pointer of a place in the result."""
         return self.root + jsontext.pointer(*tokens)
+
+    @cached_property
+    def tool(self) -> str:
+        """The name of the tool that was called."""
+        message = jsontext.parse(self.exchange.request.body).value
+        params = message.get("params") if isinstance(message, Mapping) else None
+        name = params.get("name") if isinstance(params, Mapping) else None
+        return name if isinstance(name, str) else ""
 
 
 @dataclass(frozen=True)
@@ -169,8 +195,9 @@ class Answer(Subject):
         content = (self.result or {}).get("content")
         items = enumerate(content if isinstance(content, list) else ())
         texts = ((index, item.get("text")) for index, item in items if _is_text(item))
+        read = {item.index: item.parsed for item in (*self.extraction.texts, *self.failure.texts)}
         return tuple(
-            Text(index, text, jsontext.parse(text))
+            Text(index, text, read.get(index) or jsontext.parse(text))
             for index, text in texts
             if isinstance(text, str) and text and len(text) <= self.client_limit
         )
@@ -263,6 +290,22 @@ class Probed(Subject):
 
 
 @dataclass(frozen=True)
+class HttpProbed(Subject):
+    """A request that tries one behaviour of the transport or the lifecycle, and what came back to it.
+
+    `normal` is what it is compared with: the same request in its plain form (ping, server/discover), the initialize
+    of the run, or the DELETE of the session; None where that is not to be had. `versions` are those that the server
+    named in any other answer.
+    """
+
+    exchange: Exchange
+    probe: HttpProbe
+    reply: Reply
+    normal: Reply | None
+    versions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Capabilities(Subject):
     """A success of get_adcp_capabilities, beside what tools/list names."""
 
@@ -333,6 +376,11 @@ class Server:
     production: bool = False  # the user says that it is a production server
     initialize: Mapping[str, Any] = field(default_factory=dict)
     capabilities: Mapping[str, Any] = field(default_factory=dict)  # the payload of get_adcp_capabilities
+
+    @cached_property
+    def output_schemas(self) -> OutputSchemas:
+        """What judges results by the outputSchema of their tool."""
+        return OutputSchemas()
 
     def tool(self, name: str) -> Mapping[str, Any] | None:
         """Return a listed tool by name."""

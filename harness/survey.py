@@ -19,10 +19,12 @@ from .conversation import Conversation, Headers, Said
 from .diagnosis import no_tools
 from .evidence import UNKNOWN_TOOL_SUBJECT
 from .extraction import extract_success
+from .listing import Listing
 from .oauth import OAuthError, fetch_token
 from .opening import open_session
 from .plan import Plan, PlanRequest, plan
-from .probes import pages, refusals
+from .probes import pages, refusals, transport
+from .probes.http import HttpProbes
 from .probes.metadata import Discovery, discovery
 from .reading import no_answer
 from .recorder import Phase, Place, Recorder
@@ -31,11 +33,9 @@ from .schedule import Schedule
 from .session import LONGEST_ID
 from .target import Target
 from .tasks import catalogue
-from .transcript import Diagnosis, Era, Exchange, Kind, Limits, Survey, Transcript
+from .transcript import Diagnosis, Exchange, Kind, Limits, Survey, Transcript
 from .wire import Connection, CookieStore, Lane
 
-MAX_PAGES = 200
-MAX_TOOLS = 10_000
 MAX_POLLS = 3
 _POLL_DELAYS = (0.2, 1.0, 3.0)  # seconds before each look at an answer that is not final
 _LAST_ANSWERS = 1.0  # seconds for answers to the server's own requests, when all else is done
@@ -88,7 +88,7 @@ class Surveyor:
         self._schedule: Schedule | None = None
         self._followed: list[PlannedCall] = []  # calls that an answer led to
         self._succeeded: list[PlannedCall] = []
-        self._not_tried: list[NotCalled] = []  # of what is sent as somebody else
+        self._not_tried: list[NotCalled] = []  # of what is no call of the plan
         self._chains: dict[str, float] = {}
         self._lead = 0.0
         self._done = 0
@@ -96,6 +96,7 @@ class Surveyor:
         self._named: set[str] = set()  # subjects of the plan: what an answer leads to takes none of them
         self._lanes: list[Lane] = []
         self._talk: Conversation
+        self._listing: Listing
         self.plan: Plan | None = None
         self.recorder = Recorder(order.limits, Redactor((*order.target.secrets(), *order.secrets)), trace)
 
@@ -119,6 +120,7 @@ class Surveyor:
                     self._talk = Conversation(
                         self._order.target, self._limits, self.recorder, aside, group, self._authorize
                     )
+                    self._listing = Listing(self._talk, self.recorder)
                     try:
                         await self._go()
                     except _GaveUp as given_up:
@@ -138,7 +140,9 @@ class Surveyor:
                 raise _GaveUp(Diagnosis("oauth", str(error), cure)) from None
         if failure := await open_session(self._talk, self._lanes, self._order.target):
             raise _GaveUp(failure)
-        tools = await self._list_tools()
+        tools = await self._listing.read(self._lanes[0])
+        if self._listing.failed is not None:
+            raise _GaveUp(no_tools(self._order.target, self._listing.failed))
         self._listed = {tool["name"] for tool in tools}
         self._lead = self.recorder.elapsed
         self.plan = plan(tools, self._order.plan, self._run_id)
@@ -213,56 +217,39 @@ class Surveyor:
             self.recorder.stop(f"the server refused the token (HTTP 401), and there is no other: {error}")
             return None
 
-    async def _list_tools(self) -> list[Mapping[str, Any]]:
-        """Read tools/list, page by page, as far as the guards allow."""
-        tools: list[Mapping[str, Any]] = []
-        cursors: set[str] = set()
-        cursor: str | None = None
-        for page in range(MAX_PAGES):
-            params = {} if cursor is None else {"cursor": cursor}
-            said = await self._talk.ask(
-                self._lanes[0],
-                (Phase.LIST, page),
-                lambda session, number, params=params: session.request(number, "tools/list", params),  # type: ignore[misc]
-                kind=Kind.LIST,
-                subject="tools/list" if page == 0 else f"tools/list/page-{page + 1}",
-            )
-            result = said.reading.result
-            listed = result.get("tools") if result is not None else None
-            if result is None or not isinstance(listed, list):
-                if page == 0:
-                    raise _GaveUp(no_tools(self._order.target, said))
-                break
-            # What has no name cannot be called; the rules look at it in the transcript.
-            tools.extend(t for t in listed if isinstance(t, Mapping) and isinstance(t.get("name"), str))
-            following = result.get("nextCursor")
-            # An empty cursor ends the list before 2026-07-28 and is a cursor like any other from then on.
-            ended = following is None or (following == "" and self._talk.session.era is Era.HANDSHAKE)
-            if ended or not isinstance(following, str) or following in cursors:
-                break
-            if len(tools) >= MAX_TOOLS or self.recorder.stopped:
-                break
-            cursors.add(following)
-            cursor = following
-        return tools[:MAX_TOOLS]
-
     # -- the calls ---------------------------------------------------------------------------------------------
 
     async def _go_on(self, made: Plan) -> None:
         """Make the calls, and ask as somebody else what the server says to them."""
         order = self._order
-        if not (order.plan.auto and order.plan.probes):
+        if not order.plan.probes:
             await self._call_all(made.calls)
             return
+        http = HttpProbes(self._talk, order.target, self.recorder, self._run_id)
+        self._not_tried = http.left_out
+        if order.plan.auto:
+            await self._call_as_others_too(made.calls, http)
+        else:
+            await self._call_all(made.calls, http)
+        await http.follow(self._lanes)
+
+    async def _call_as_others_too(self, calls: tuple[PlannedCall, ...], http: HttpProbes) -> None:
+        order = self._order
         async with discovery(self._talk, order.connection, order.target, self._limits) as metadata:
-            await self._call_all(made.calls, metadata)
+            await self._call_all(calls, http, metadata)
+            await self._listing.read_again(self._lanes[0])
             left_out = await refusals.send(
                 self._talk, order.target, order.connection, self._succeeded, self._lanes
             )
             self._not_tried += [left_out] if left_out else []
             await metadata.follow(self.recorder.exchanges())
 
-    async def _call_all(self, calls: tuple[PlannedCall, ...], metadata: Discovery | None = None) -> None:
+    async def _call_all(
+        self,
+        calls: tuple[PlannedCall, ...],
+        http: HttpProbes | None = None,
+        metadata: Discovery | None = None,
+    ) -> None:
         schedule = self._schedule = Schedule(calls)
         places = {call.subject: index for index, call in enumerate(calls)}
         last = self._lanes[-1]
@@ -274,6 +261,8 @@ class Surveyor:
                     if len(self._lanes) == 1:
                         await lane.rest()  # it may be all that the server serves at a time
                     await metadata.look()
+                if http is not None:
+                    await http.work(lane)
             while not self.recorder.stopped and (call := await schedule.next()) is not None:
                 await self._call(lane, call, places[call.subject], schedule)
                 self._done += 1
@@ -282,10 +271,25 @@ class Surveyor:
                 schedule.close()  # other lanes may be waiting for a call that is not made any more
             if lane is not last and metadata is not None:
                 metadata.hurry(_LAST_ANSWERS)
+            if http is not None:
+                await http.work(lane)
 
+        alone = len(self._lanes) == 1
         async with anyio.create_task_group() as group:
             for lane in self._lanes:
                 group.start_soon(work, lane)
+            if metadata is not None and not alone:
+                group.start_soon(self._try_transport, calls)
+        if metadata is not None and alone:
+            await last.rest()
+            await self._try_transport(calls, alone=True)
+
+    async def _try_transport(self, calls: tuple[PlannedCall, ...], *, alone: bool = False) -> None:
+        """Try what MCP asks of streams and of its stateless era, beside the calls and on other connections."""
+        order, recorded = self._order, self.recorder.exchanges()
+        self._not_tried += await transport.send(
+            self._talk, order.target, order.connection, self._limits, calls, recorded, alone=alone
+        )
 
     async def _call(self, lane: Lane, call: PlannedCall, index: int, schedule: Schedule) -> None:
         said = await self._tools_call(lane, (Phase.CALLS, index), call, Kind.CALL)

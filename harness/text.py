@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from .session import STATELESS_REVISION
 from .transcript import Request
 
 # Controls, bidi marks, zero-width and other invisible characters, separators, halves of surrogate pairs and
@@ -92,7 +93,7 @@ def curl(request: Request, opening: Request | None = None) -> str:
     the one that it used; `opening` is the request whose credentials do that, where its own do not. A long body is cut,
     which a comment says.
     """
-    if any(name.lower() == _SESSION and value != _IN_SESSION for name, value in request.headers):
+    if _is_in_session(request):
         return f"SESSION=$({_opening(opening or request)}); {curl(_in_new_session(request))}"
     words = ["curl", "-sS", "-i", "-X", _shell(request.method)]
     if any(mark in request.url for mark in "[]{}"):
@@ -108,6 +109,13 @@ def curl(request: Request, opening: Request | None = None) -> str:
         if name.lower() not in names and (name != "Content-Type" or request.body):
             words += ["-H", _shell(f"{name}:")]
     return " ".join(words) + _data(request.body)
+
+
+def _is_in_session(request: Request) -> bool:
+    """Whether a request belongs to a session of the run. One of the stateless era does not, whatever it names."""
+    headers = {name.lower(): value for name, value in request.headers}
+    stateless = headers.get("mcp-protocol-version") == STATELESS_REVISION
+    return headers.get(_SESSION, _IN_SESSION) != _IN_SESSION and not stateless
 
 
 def _opening(request: Request) -> str:

@@ -36,8 +36,11 @@ class Kind(StrEnum):
     CALL = "call"
     POLL = "poll"
     PROBE = "probe"
+    STREAM = "stream"  # a GET stream that is held open, and a call that is read on
+    VARIANT = "variant"  # a request that tries what MCP 2026-07-28 asks of servers
     REFUSAL = "refusal"  # a call with credentials that are none
     METADATA = "metadata"  # a document of OAuth discovery
+    HTTP = "http"  # a request that tries one behaviour of the transport or the lifecycle, see HttpProbe
     REPLY = "reply"  # our answer to a request of the server's
     DELETE = "delete"
 

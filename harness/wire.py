@@ -104,6 +104,8 @@ async def send(
     limits: Limits,
     until: Callable[[Event], bool] | None = None,
     linger: float = 0.1,
+    opened: Callable[[], None] | None = None,
+    only_head: bool = False,
     secret_headers: frozenset[str] = frozenset(),
     made_up: frozenset[str] = frozenset(),
     interrupted: Callable[[Sent], object] | None = None,
@@ -120,6 +122,8 @@ async def send(
         limits: `max_response_bytes` bounds the body, as it comes and with its content coding undone.
         until: tells the event that answers, where the response is an event stream.
         linger: seconds that the stream is read on after that event, unless it ends.
+        opened: called when the headers of a response are there.
+        only_head: an event stream ends the exchange as soon as its headers are there.
         secret_headers: names of request headers (lower case) whose values are not recorded; those of
             Authorization, Cookie and their like never are.
         made_up: values of such headers that open nothing and are recorded all the same.
@@ -131,7 +135,9 @@ async def send(
         anyio.BusyResourceError: the lane has another exchange going.
     """
     encoded(headers)
-    exchange = _Exchange(lane, method, url, headers, body, limits, until, linger, secret_headers, made_up)
+    exchange = _Exchange(
+        lane, method, url, headers, body, limits, until, linger, opened, only_head, secret_headers, made_up
+    )
     with lane._guard, anyio.CancelScope(deadline=exchange.started + deadline) as scope:
         exchange.scope = scope
         try:
@@ -155,6 +161,8 @@ class _Exchange:
     limits: Limits
     until: Callable[[Event], bool] | None
     linger: float
+    opened: Callable[[], None] | None
+    only_head: bool
     secret_headers: frozenset[str]
     made_up: frozenset[str]
 
@@ -233,11 +241,16 @@ class _Exchange:
         await channel.request(self.method, self._endpoint, self._outgoing(), self.body)
         head = await channel.response()
         self._first_byte = self._elapsed()
+        if self.opened is not None:
+            self.opened()
         incoming = self._incoming = Incoming(head, self.limits.max_response_bytes)
         self.lane.cookies.store(self._endpoint, incoming.values("set-cookie"))
         incoming.check(bodiless=self.method == "HEAD" or head.status_code in _BODILESS)
         if head.status_code == 407 and self.lane.proxied:
             raise Fault(End.PROXY, "the proxy asks for credentials, or for others")
+        if self.only_head and incoming.is_stream:
+            self._answered = self._elapsed()
+            self.scope.deadline = anyio.current_time()
         while (part := await channel.part()) is not None:
             for event in incoming.feed(part):
                 if self._answered is None and self.until is not None and self.until(event):

@@ -3,9 +3,18 @@
 # In the order of a report: the wire first, then what it carries.
 CORE = (
     "pytest_adcp.suites.mcp.lifecycle",
+    "pytest_adcp.suites.mcp.sessions",
+    "pytest_adcp.suites.mcp.http",
+    "pytest_adcp.suites.mcp.http_refusals",
     "pytest_adcp.suites.mcp.jsonrpc",
+    "pytest_adcp.suites.mcp.sse",
+    "pytest_adcp.suites.mcp.stateless",
     "pytest_adcp.suites.mcp.tools",
+    "pytest_adcp.suites.mcp.definitions",
+    "pytest_adcp.suites.mcp.tool_schemas",
+    "pytest_adcp.suites.mcp.paging",
     "pytest_adcp.suites.mcp.result",
+    "pytest_adcp.suites.mcp.output_schema",
     "pytest_adcp.suites.adcp.extraction",
     "pytest_adcp.suites.adcp.errors",
     "pytest_adcp.suites.adcp.error_members",

@@ -98,7 +98,10 @@ class CaseServer:
 
     def _tools(self) -> list[dict[str, Any]]:
         schema = {"type": "object", "properties": {"context": {"type": "object"}}}
-        listed = [{"name": name, "inputSchema": schema} for name in dict.fromkeys((CAPABILITIES, self.tool))]
+        listed = [
+            {"name": name, "description": "A task of AdCP.", "inputSchema": schema}
+            for name in dict.fromkeys((CAPABILITIES, self.tool))
+        ]
         return [*listed[:-1], listed[-1] | self.definition]
 
     def _call(self, tool: str) -> Answer:

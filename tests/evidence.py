@@ -260,7 +260,7 @@ def _result(request_id: str, result: Mapping[str, Any]) -> Http:
 
 
 def _tool(name: str) -> dict[str, Any]:
-    return {"name": name, "inputSchema": {"type": "object"}}
+    return {"name": name, "description": "A tool.", "inputSchema": {"type": "object"}}
 
 
 def _meta(stateless: bool) -> dict[str, Any]:

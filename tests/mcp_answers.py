@@ -48,7 +48,12 @@ def notified(body: Any, status: int = 200, content_type: str = "application/json
 def pages(*names: list[Any]) -> Evidence:
     """A survey whose pages of tools/list name these tools."""
     results = [
-        {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in page]} for page in names
+        {
+            "tools": [
+                {"name": name, "description": "A tool.", "inputSchema": {"type": "object"}} for name in page
+            ]
+        }
+        for page in names
     ]
     answers = [
         Http({"jsonrpc": "2.0", "id": f"list-{n}", "result": result}) for n, result in enumerate(results, 1)

@@ -243,6 +243,7 @@ FAULTS: dict[str, tuple[Evidence, dict[str, Outcome]]] = {
     # -- tools -----------------------------------------------------------------------------------------------
     "tool twice": (pages(["a", "b", "a"]), {"tools.unique-names": FAILED}),
     "tool twice over pages": (pages(["a", "b"], ["b"]), {"tools.unique-names": FAILED}),
+    "names that are none": (pages([None, None, 5, 5]), {"tools.definitions": FAILED}),
     "unknown tool gives success": (unknown({"result": {"content": []}}), {"tools.unknown-tool": FAILED}),
     "unknown tool gives isError false": (
         unknown({"result": {"content": [], "isError": False}}),

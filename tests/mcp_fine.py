@@ -190,7 +190,6 @@ FINE: dict[str, tuple[Evidence, str, str, Outcome]] = {
     "no discover": (surveyed(Http(GOOD)), "lifecycle.discover-result", "-", NA),
     # -- tools -----------------------------------------------------------------------------------------------
     "names that differ": (pages(["a", "A"], ["b"]), "tools.unique-names", "tools/list", PASSED),
-    "names that are none": (pages([None, None, 5, 5]), "tools.unique-names", "tools/list", PASSED),
     "no tools": (pages([]), "tools.unique-names", "tools/list", NA),
     "unknown tool gives -32602": (unknown({"error": ERROR}), "tools.unknown-tool", UNKNOWN, PASSED),
     "unknown tool gives -32601": (

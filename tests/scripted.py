@@ -129,7 +129,7 @@ class Seller:
         return [call for call in self.calls if call.name == name]
 
     def came(self, request: Request) -> Call:
-        message = json.loads(request.body) if request.body.startswith(b"{") else {}
+        message = message_of(request.body)
         with self._lock:
             call = Call(request, message, 0, time.monotonic())
             self._times[call.name] += 1
@@ -172,6 +172,15 @@ def scripted(hook: Hook = lambda _: None, *, tools: Sequence[Any] = TOOLS) -> It
         yield holder[0]
 
 
+def message_of(body: bytes) -> dict[str, Any]:
+    """Return the JSON-RPC message of a request; empty where there is none, as in a batch or what is cut off."""
+    try:
+        message = json.loads(body)
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
 def definition(name: str, **schema: Any) -> dict[str, Any]:
     return {"name": name, "description": name, "inputSchema": {"type": "object"} | schema}
 
@@ -184,6 +193,8 @@ def good(call: Call, listed: Sequence[Any] = tuple(map(definition, TOOLS))) -> R
         return initialized()
     if "method" not in call.message or "id" not in call.message:
         return Reply(status=202)
+    if call.method == "ping":
+        return Reply(result={})
     if call.method == "tools/list":
         return Reply(result={"tools": list(listed)})
     if call.tool in {tool.get("name") for tool in listed if isinstance(tool, dict)}:

@@ -34,7 +34,8 @@ FAMILIES = (
 # Only these files hold answers with the whole of an envelope; in the others it is left out for brevity.
 ENVELOPED = ("contexts/", "envelopes/", "pagination/")
 ON_ANSWERS = {Judged.RESULT, Judged.ANSWER, Judged.SUCCESS, Judged.ERROR, Judged.INTERIM}
-RULES = {rule.id: rule for rule in load(CORE) if rule.family in FAMILIES}
+# Tool definitions, which are shortened here, have cases of their own: see data/tools.yaml.
+RULES = {rule.id: rule for rule in load(CORE) if rule.family in FAMILIES and rule.judged is not Judged.PAGE}
 CASES = {case.id: case for case in load_cases()}
 
 
@@ -43,7 +44,7 @@ async def surveyed(server: CaseServer, sends: Mapping[str, Any], limits: Limits)
     arguments: dict[str, Mapping[str, Any]] = {CAPABILITIES: {}} | {server.tool: sends}
     calls = tuple(ConfiguredCall(tool, "case", sent) for tool, sent in arguments.items())
     plan = PlanRequest(
-        auto=False, allow_mutating=True, sandbox_account={"account_id": "sandbox"}, calls=calls
+        auto=False, probes=False, allow_mutating=True, sandbox_account={"account_id": "sandbox"}, calls=calls
     )
     async with case_server(server) as url:
         surveyor = Surveyor(Order(Target.parse(url), Connection(), limits, plan))
@@ -118,4 +119,5 @@ def test_every_rule_on_answers_has_a_case() -> None:
     families = ("adcp.extraction", "adcp.errors", "adcp.envelope", "adcp.security", "mcp.result")
     wanted = {rule.id for rule in RULES.values() if rule.family in families and rule.judged in ON_ANSWERS}
     wanted -= {"adcp.extraction.expected-success", "adcp.errors.expected-error", "adcp.errors.expected-code"}
+    wanted.discard("mcp.result.output-schema")  # needs jsonschema-rs: test_suites_output_schema.py
     assert wanted <= {rule for case in CASES.values() for rule in (*case.fails, *case.warns)}

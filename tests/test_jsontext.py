@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from typing import Any
 
@@ -89,6 +90,42 @@ class TestRefused:
         monkeypatch.setattr(jsonreader, "MOST_LEVELS", 2000)
         assert parse(nested(2000)).ok
         assert parse(nested(2002)).cause is Cause.TOO_DEEP
+
+    @pytest.mark.parametrize("encode", [str, str.encode], ids=["text", "bytes"])
+    def test_values_are_bounded(self, encode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(jsontext, "MOST_VALUES", 100)
+        assert parse(encode("[" + "1," * 99 + "1]")).ok
+        parsed = parse(encode("[" + "1," * 100 + "1]"))
+        assert (parsed.ok, parsed.value, parsed.cause) == (False, None, Cause.TOO_MANY)
+        assert "page the answer" in parsed.error
+
+    def test_an_answer_at_the_client_limit_is_read(self) -> None:
+        product = {
+            "product_id": "p1",
+            "name": "Run of site",
+            "is_fixed_price": True,
+            "formats": [{"id": "f1"}],
+        }
+        text = json.dumps(
+            [product] * (4 * 1024 * 1024 // len(json.dumps(product)) - 1), separators=(",", ":")
+        )
+        assert parse(text).ok
+
+
+@given(values)
+@repeatable
+def test_what_stands_in_strings_is_no_value(value: Any) -> None:
+    counted = []
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
+        source = text.encode("utf-8", "surrogatepass")
+        for step in (1, 2, 7, 1 << 16):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(jsontext, "MOST_VALUES", -1)
+                patch.setattr(jsontext, "_STEP", step)
+                counted.append(jsontext.count_values(source))
+    stripped = json.dumps(value)
+    stripped = re.sub(r'"(?:[^"\\]|\\.)*"', '""', stripped)
+    assert set(counted) == {sum(map(stripped.count, ",[{"))}
 
 
 class TestValues:

@@ -46,8 +46,13 @@ def surveyed(documents: Mapping[str, Document], path: str = "/mcp", **how: Any) 
         return seller, survey(url, credentials=KNOWN, **how)
 
 
+def _is_stream(call: Call) -> bool:
+    """Whether it opens the GET stream of the endpoint, which is not about metadata."""
+    return call.header("accept") == "text/event-stream"
+
+
 def asked(seller: Seller) -> list[str]:
-    return [call.path for call in seller.calls if call.verb == "GET"]
+    return [call.path for call in seller.calls if call.verb == "GET" and not _is_stream(call)]
 
 
 def found(transcript: Transcript) -> list[str]:
@@ -154,7 +159,7 @@ def test_it_is_asked_without_credentials_and_cookies() -> None:
 
     with scripted(hook, tools=TOOLS) as seller:
         survey(seller.url, credentials=KNOWN)
-    gets = [call for call in seller.calls if call.verb == "GET"]
+    gets = [call for call in seller.calls if call.verb == "GET" and not _is_stream(call)]
     assert len(gets) == 2
     assert {
         (call.header("authorization"), call.header("cookie"), call.header("mcp-session-id")) for call in gets
@@ -167,7 +172,7 @@ def test_it_is_asked_without_credentials_and_cookies() -> None:
 
 def challenged(challenge: str, documents: Mapping[str, Document]) -> tuple[list[str], Transcript]:
     def hook(call: Call) -> Any:
-        if call.verb == "GET":
+        if call.verb == "GET" and not _is_stream(call):
             document = documents.get(call.path)
             return Reply(status=404) if document is None else Reply(message=document)
         reply = guarded(call)
@@ -230,7 +235,7 @@ def test_four_requests_are_the_most() -> None:
     calls: list[str] = []
 
     def hook(call: Call) -> Any:
-        if call.verb == "GET":
+        if call.verb == "GET" and not _is_stream(call):
             calls.append(call.path)
             document = documents.get(call.path)
             origin = f"http://{call.header('host')}"

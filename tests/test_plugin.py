@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from pytest_adcp.harness.seller import SellerOptions, running
 from pytest_adcp.harness.seller.options import Release
+from pytest_adcp.harness.transcript import Transcript
 from runs import run
 
 ROOT = Path(__file__).parents[1]
@@ -187,12 +188,29 @@ def test_a_report_that_cannot_be_written_is_said_before_the_survey(tmp_path: Pat
     ("arguments", "rules"),
     [
         (["pytest_adcp.suites.mcp.tools"], {"mcp.tools"}),
-        ([str(ROOT / "suites" / "mcp")], {"mcp.tools", "mcp.result", "mcp.jsonrpc", "mcp.lifecycle"}),
+        (
+            [str(ROOT / "suites" / "mcp")],
+            {
+                "mcp.tools",
+                "mcp.result",
+                "mcp.jsonrpc",
+                "mcp.lifecycle",
+                "mcp.sse",
+                "mcp.stateless",
+                "mcp.http",
+                "mcp.sessions",
+            },
+        ),
         (["-k", "top-level-data"], {"adcp.extraction"}),
         (["-k", "adcp.errors.recovery"], {"adcp.errors"}),
         (
             ["-m", "adcp_should"],
             {
+                "mcp.http",
+                "mcp.sessions",
+                "mcp.sse",
+                "mcp.stateless",
+                "mcp.tools",
                 "mcp.jsonrpc",
                 "mcp.lifecycle",
                 "adcp.extraction",
@@ -334,7 +352,9 @@ def test_xdist_gives_the_same_findings(tmp_path: Path, recording: Path) -> None:
 def test_xdist_surveys_once(tmp_path: Path, seller: str) -> None:
     done = run(tmp_path, f"--server-url={seller}", "-n2")
     assert done.code == 0, done.out
-    assert done.target["survey"]["requests"] < 60
+    exchanges = Transcript.load(tmp_path / "adcp-report" / "transcript.jsonl").exchanges
+    assert [exchange.subject for exchange in exchanges].count("initialize") == 1
+    assert done.target["survey"]["requests"] == len(exchanges)
 
 
 def test_junit_carries_rule_level_and_outcome(tmp_path: Path, recording: Path) -> None:

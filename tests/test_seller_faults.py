@@ -21,11 +21,16 @@ from pytest_adcp.harness.seller import Answers, SellerOptions, running
 from pytest_adcp.harness.seller.faults import (
     UnknownFaultError,
     behaviour,
+    definitions,
     envelopes,
+    events,
     fault_named,
     faults,
+    http,
     leaks,
     repeats,
+    sessions,
+    stateless,
 )
 
 BRIEF = {"buying_mode": "brief", "brief": "CTV", "context": {"trace": 1}}
@@ -38,6 +43,7 @@ CALLS = {
     "capabilities": ("get_adcp_capabilities", {}),
     "unknown": ("no_such_tool", {}),
 }
+_ELSEWHERE = (definitions, behaviour, repeats, envelopes, leaks, events, stateless, http, sessions)
 LIMIT = 16 * 1024 * 1024  # bytes read of one answer
 HANGS = 0.5  # seconds given to answers that never end
 PATIENCE = 20.0
@@ -354,7 +360,7 @@ def test_every_fault_is_in_the_table() -> None:
     others = IN_TIME | ON_BUYS.keys() | ON_PINS.keys() | guarded
     # These show in requests that are repeated, or have members of their own: see test_seller_repeats.
     # And of those the self-test says what they change: the rules that break quote it.
-    others |= {fault.name for module in (behaviour, repeats, envelopes, leaks) for fault in module.FAULTS}
+    others |= {fault.name for module in _ELSEWHERE for fault in module.FAULTS}
     assert [row[0] for row in ROWS] == [name for name in faults() if name not in others]
     assert faults().keys() >= IN_TIME | ON_BUYS.keys() | ON_PINS.keys()
 

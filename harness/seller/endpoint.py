@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from . import metadata, rpc, sse, stateless
 from .adcp import Agent
 from .exchange import Exchange, Hooks
-from .handshake import SESSION_HEADER, Handshake
+from .handshake import SESSION_HEADER, WITH_BATCHES, Handshake
 from .http import Reply
 from .options import Answers, Eras, SellerOptions
 from .rpc import INVALID_REQUEST, Json, RpcError
@@ -113,6 +114,8 @@ class Endpoint:
         if not (_accepts(accept, JSON_TYPE) and _accepts(accept, EVENTS_TYPE)):
             message = f"Accept has to list {JSON_TYPE} and {EVENTS_TYPE}."
             raise RpcError(INVALID_REQUEST, message, status=HTTPStatus.NOT_ACCEPTABLE)
+        if request.header("mcp-protocol-version") == WITH_BATCHES and (batch := rpc.batch(request.body)):
+            return self._batch(exchange, batch)
         if exchange.problem is not None:
             raise exchange.problem
         if self._is_stateless(exchange):
@@ -123,6 +126,24 @@ class Endpoint:
             self._handshake.admit(exchange)
             return Reply(HTTPStatus.ACCEPTED)
         return self._respond(exchange, *self._handshake.answer(exchange))
+
+    def _batch(self, exchange: Exchange, messages: list[Json]) -> Reply:
+        self._handshake.admit(exchange)
+        parts = [replace(exchange, message=message, problem=None) for message in messages]
+        if any(part.method == "initialize" for part in parts):
+            raise RpcError(
+                INVALID_REQUEST, "initialize is no part of a batch.", status=HTTPStatus.BAD_REQUEST
+            )
+        answers = [self._part(part) for part in parts if part.wants_answer]
+        if not answers:
+            return Reply(HTTPStatus.ACCEPTED)
+        return Reply(HTTPStatus.OK, (("Content-Type", JSON_TYPE),), rpc.encode(answers))
+
+    def _part(self, exchange: Exchange) -> Json:
+        try:
+            return rpc.result(exchange.id, self._handshake.answer(exchange)[0])
+        except RpcError as error:
+            return error.answer(exchange.id)
 
     def _get(self, exchange: Exchange) -> Reply:
         self._handshake.admit(exchange)

@@ -14,6 +14,7 @@ from .rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Json, RpcErr
 from .toolbox import Toolbox
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
+WITH_BATCHES = VERSIONS[-1]
 SESSION_HEADER = "Mcp-Session-Id"
 MAX_SESSIONS = 1000  # the oldest makes room
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pytest_adcp.harness.calls import Expect
 from pytest_adcp.harness.classify import Class
-from pytest_adcp.harness.jsontext import ObjectionKind
-from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
+from pytest_adcp.harness.jsontext import UNREAD, ObjectionKind
+from pytest_adcp.harness.rules import Blocked, Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import EXTRACTION, MCP_GUIDE, adcp, rfc
 from pytest_adcp.harness.subjects import Answer, Expectation
 from pytest_adcp.harness.text import plural, quote
@@ -31,6 +31,11 @@ def data_can_be_extracted(success: Answer) -> None:
     """
     if success.extraction.data is not None:
         return
+    for text in success.extraction.texts:
+        if text.parsed is not None and text.parsed.cause in UNREAD:
+            raise Blocked(
+                f"the JSON text at {success.at('content', text.index, 'text')} has {text.parsed.error}"
+            )
     why = why_nothing(success)
     raise Broken(
         "a JSON object in structuredContent, or in a text item",

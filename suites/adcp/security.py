@@ -35,9 +35,9 @@ def _members(value: Mapping[str, Any]) -> Iterator[tuple[Link, str]]:
     stack: list[tuple[Link, Any]] = [(None, value)]
     while stack:
         link, item = stack.pop()
-        if isinstance(item, Mapping):
+        is_object = isinstance(item, dict)
+        if is_object:
             for name in item:
                 yield link, name
-        members: Iterable[tuple[str | int, Any]]
-        members = item.items() if isinstance(item, Mapping) else enumerate(item)
-        stack.extend(((link, key), inner) for key, inner in members if isinstance(inner, Mapping | list))
+        members: Iterable[tuple[str | int, Any]] = item.items() if is_object else enumerate(item)
+        stack.extend([((link, key), inner) for key, inner in members if isinstance(inner, (dict, list))])

@@ -83,10 +83,10 @@ def _times(payload: Mapping[str, Any]) -> Iterator[tuple[Link, str]]:
         link, item = stack.pop()
         left -= len(item)
         members: Iterable[tuple[str | int, Any]]
-        members = item.items() if isinstance(item, Mapping) else enumerate(item)
+        members = item.items() if isinstance(item, dict) else enumerate(item)
         inner: list[tuple[Link, Any]] = []
         for name, value in members:
-            if isinstance(value, Mapping | list):
+            if isinstance(value, (dict, list)):
                 if name not in _NOT_ADCP:
                     inner.append(((link, name), value))
             elif isinstance(value, str) and isinstance(name, str) and _says_time(name):

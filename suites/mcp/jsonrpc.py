@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_adcp.harness.jsontext import Cause, ObjectionKind, equal
-from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
+from pytest_adcp.harness.jsontext import UNREAD, Cause, ObjectionKind, equal
+from pytest_adcp.harness.rules import Blocked, Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import json_rpc, mcp, rfc
 from pytest_adcp.harness.subjects import Message, Reply
 from pytest_adcp.harness.text import quote
@@ -81,9 +81,10 @@ def messages_are_json(reply: Reply) -> None:
     Serialise each message once with a JSON library (json.dumps(value, allow_nan=False),
     JSON.stringify(value)) and send exactly that: no string templates, nothing before it and nothing after it.
     """
-    for text in texts_to_judge(reply):
+    texts = texts_to_judge(reply)
+    for text in texts:
         parsed = text.parsed
-        if parsed.ok or any(objections([text], ObjectionKind.INVALID_UTF8)):
+        if parsed.ok or parsed.cause in UNREAD or any(objections([text], ObjectionKind.INVALID_UTF8)):
             continue
         raise Broken(
             "a JSON text that JSON.parse accepts",
@@ -92,6 +93,9 @@ def messages_are_json(reply: Reply) -> None:
             fix=_JSON_FIXES.get(parsed.cause, "") if parsed.cause else "",
             lenient="an HTTP error came with it, and clients go by that" if reply.status >= 400 else "",
         )
+    for text in texts:
+        if text.parsed.cause in UNREAD:
+            raise Blocked(f"{text.place} has {text.parsed.error}")
 
 
 @rule("mcp.jsonrpc.utf8", level=Level.MUST, source=rfc(8259, "8.1"))

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_adcp.harness.calls import HttpProbe
+from pytest_adcp.harness.probes.http import UNKNOWN_REVISION
+from pytest_adcp.harness.probes.http_subjects import METHOD_NOT_FOUND, error_code
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.session import HANDSHAKE_REVISIONS, OLD_REVISION, STATELESS_REVISION
 from pytest_adcp.harness.sources import mcp
-from pytest_adcp.harness.subjects import Handshake
+from pytest_adcp.harness.subjects import Handshake, HttpProbed
 from pytest_adcp.harness.text import quote
+
+from .http_replies import came
 
 _REVISIONS = (OLD_REVISION, *HANDSHAKE_REVISIONS, STATELESS_REVISION)
 
@@ -129,6 +134,102 @@ def discover_names_versions_and_capabilities(discovery: Handshake) -> None:
                 "whole result",
             )
     _expect(discovery, "capabilities", Mapping, "an object", "what it may ask for")
+
+
+@rule(
+    "mcp.lifecycle.negotiation",
+    level=Level.MUST,
+    source=mcp("basic/lifecycle", "version-negotiation"),
+    probes=[
+        HttpProbe.INITIALIZE_UNKNOWN,
+        HttpProbe.INITIALIZE_JUNE,
+        HttpProbe.INITIALIZE_MARCH,
+        HttpProbe.INITIALIZE_OLD,
+    ],
+)
+def versions_are_negotiated(http_probe: HttpProbed) -> None:
+    """Servers answer initialize with the version that was offered where they speak it, else with one that they do speak.
+
+    Write return offered if offered in SUPPORTED else SUPPORTED[-1], or leave initialize to the SDK. An unknown version is
+    no error: the client decides whether it can go on with yours.
+    """
+    params = http_probe.reply.sent.get("params")
+    offered = params.get("protocolVersion") if isinstance(params, Mapping) else None
+    response = http_probe.reply.response or {}
+    result = response.get("result")
+    if not isinstance(result, Mapping):
+        if offered != UNKNOWN_REVISION:
+            raise NotApplicable("the server opens no further session with this version")
+        raise Broken(
+            "a result with a version that the server speaks",
+            came(http_probe.reply),
+            because=f"initialize with {offered}, which the server cannot know, is refused; a newer client that speaks older "
+            "versions too does not learn which",
+            lenient="an example in the specification answers with an error",
+        )
+    version = result.get("protocolVersion")
+    if version not in (offered, *_REVISIONS):
+        raise NotApplicable("what it answers is no revision of MCP; mcp.lifecycle.known-version looks at it")
+    if version == offered == UNKNOWN_REVISION:
+        raise Broken(
+            "a version that the server speaks",
+            quote(version),
+            at="/result/protocolVersion",
+            because=f"the server agrees to speak {offered}, which does not exist: it echoes what is offered, and a newer "
+            "client takes it for newer than it is",
+        )
+    if version != offered and offered in http_probe.versions:
+        raise Broken(
+            quote(offered),
+            quote(version),
+            at="/result/protocolVersion",
+            because=f"the server speaks {offered}, as it says elsewhere, and does not agree to it when it is offered; "
+            "clients that speak nothing else end the connection",
+        )
+
+
+@rule(
+    "mcp.lifecycle.ping",
+    level=Level.MUST,
+    source=mcp("basic/utilities/ping"),
+    revisions=HANDSHAKE_REVISIONS,
+    probes=[HttpProbe.PING],
+)
+def pings_are_answered(http_probe: HttpProbed) -> None:
+    """Each ping gets an empty result, {}, whatever the server has to offer beside.
+
+    Answer "ping" with {"result": {}} in the dispatcher, before any check of capabilities; the SDKs do it. PHP writes an
+    empty array as []: use new stdClass().
+    """
+    response = http_probe.reply.response or {}
+    if not isinstance(response.get("result"), Mapping):
+        raise Broken(
+            '"result": {}',
+            came(http_probe.reply),
+            because="ping is not answered with an empty result; clients that watch over their connections by it end this "
+            "one",
+        )
+
+
+@rule(
+    "mcp.lifecycle.capabilities-served",
+    level=Level.SHOULD,
+    source=mcp("basic/lifecycle", "capability-negotiation"),
+    probes=[HttpProbe.RESOURCES, HttpProbe.PROMPTS, HttpProbe.COMPLETIONS, HttpProbe.LOGGING],
+)
+def declared_capabilities_are_served(http_probe: HttpProbed) -> None:
+    """Servers have the methods of each capability that they declare.
+
+    Declare only what has a handler, or answer resources/list and prompts/list with empty lists.
+    """
+    if error_code(http_probe.reply) == METHOD_NOT_FOUND:
+        method = http_probe.reply.method
+        raise Broken(
+            f"a result of {method}, or no such capability",
+            came(http_probe.reply),
+            because=f"the server declares a capability and does not know its method {method}; clients ask for it at the "
+            "start, and show the error to the user",
+        )
 
 
 def _version(handshake: Handshake) -> str:

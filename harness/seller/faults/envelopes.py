@@ -306,6 +306,7 @@ FAULTS = (
         "Where the request has no context, the server puts its own into the answer.",
         Hooks(message=_hide_context, result=_own_context),
         rules("adcp.envelope.context-invented"),
+        rules("mcp.tools.open-schemas"),
     ),
     Fault(
         "context-id-number",

@@ -68,6 +68,8 @@ FAULTS = (
         "version-2024",
         "initialize negotiates the revision 2024-11-05.",
         _speaking("2024-11-05"),
+        # server/discover lists others, which it does not agree to either.
+        rules("mcp.lifecycle.negotiation"),
         advises=rules("mcp.lifecycle.current-version"),
     ),
     Fault(

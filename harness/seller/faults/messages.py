@@ -103,7 +103,7 @@ FAULTS = (
         "refusal-id",
         'Refusals with an HTTP error status have the id "server-error".',
         Hooks(message=_foreign_id_on_refusal),
-        advises=rules("mcp.jsonrpc.refusal-id"),
+        advises=rules("mcp.jsonrpc.refusal-id", "mcp.http.parse-error"),
         needs={"eras": Eras.HANDSHAKE},
     ),
     Fault(
@@ -128,7 +128,7 @@ FAULTS = (
     Fault(
         "error-message-missing",
         "A JSON-RPC error has no message.",
-        _on_error_object(lambda error: {"code": error["code"]}),
+        _on_error_object(lambda error: {name: value for name, value in error.items() if name != "message"}),
         ERROR_OBJECT,
     ),
 )

@@ -27,6 +27,7 @@ class Fault:
     blocks: bool = False  # keeps rules from a verdict: no answer comes, or all are good, or all are bad
     needs: Mapping[str, Any] = field(default_factory=dict)  # members of SellerOptions
     production: bool = False  # it is judged as a production server
+    engine: bool = False  # its rules need jsonschema-rs
     mutating: bool = False  # its rules need mutating tasks to be called
     calls: tuple[Mapping[str, Any], ...] = ()  # calls of adcp.yaml without which the rules have no subject
 

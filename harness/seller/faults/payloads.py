@@ -238,6 +238,7 @@ FAULTS = (
             }
         ),
         advises=rules("adcp.extraction.answer-size"),
+        blocks=True,  # several such answers are more than one survey keeps
     ),
     Fault(
         "prototype-keys",

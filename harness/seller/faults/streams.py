@@ -59,9 +59,15 @@ def _in_pieces(event: bytes) -> AsyncGenerator[bytes, None]:
 
 
 def _fault(
-    name: str, says: str, hooks: Hooks, fails: frozenset[str] = frozenset(), *, blocks: bool = False
+    name: str,
+    says: str,
+    hooks: Hooks,
+    fails: frozenset[str] = frozenset(),
+    *,
+    advises: frozenset[str] = frozenset(),
+    blocks: bool = False,
 ) -> Fault:
-    return Fault(name, says, hooks, fails, blocks=blocks, needs={"answers": Answers.SSE})
+    return Fault(name, says, hooks, fails, advises, blocks=blocks, needs={"answers": Answers.SSE})
 
 
 FAULTS = (
@@ -82,7 +88,10 @@ FAULTS = (
     # Legal variants, which no client may stumble over.
     _fault("sse-cr", "Lines end with CR.", _edited(lambda event: event.replace(b"\n", b"\r"))),
     _fault(
-        "sse-bom", "The stream begins with a byte order mark.", _edited(lambda event: b"\xef\xbb\xbf" + event)
+        "sse-bom",
+        "The stream begins with a byte order mark.",
+        _edited(lambda event: b"\xef\xbb\xbf" + event),
+        advises=rules("mcp.sse.bom"),
     ),
     _fault(
         "sse-data-lines",

@@ -161,7 +161,7 @@ FAULTS = (
         "notification-answered",
         "Notifications are answered with a JSON-RPC response.",
         _everywhere(_answer_notifications),
-        rules("mcp.jsonrpc.notification"),
+        rules("mcp.jsonrpc.notification", "mcp.http.accepted", "mcp.http.unknown-notification"),
     ),
     Fault("never-answers", "Calls are never answered.", _on_call(_never), blocks=True),
     Fault(
@@ -204,7 +204,12 @@ FAULTS = (
         _everywhere(_serve_with_slash),
         blocks=True,
     ),
-    Fault("redirect", "The endpoint redirects to another path with 307.", _everywhere(_redirect)),
+    Fault(
+        "redirect",
+        "The endpoint redirects to another path with 307.",
+        _everywhere(_redirect),
+        advises=rules("mcp.http.direct"),
+    ),
     Fault(
         "redirect-elsewhere",
         "The endpoint redirects to another origin with 307.",

@@ -1,0 +1,148 @@
+"""What a server gives in MCP 2026-07-28, where every request describes itself, as rules judge it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .calls import HttpProbe, Probe, Variant
+from .probes.stateless import VARIANTS, serves_stateless, subject_of
+from .reading import no_answer
+from .subjects import Entry, Gap, Reply, Subject
+from .text import quote
+from .transcript import Era, Exchange, Kind
+
+if TYPE_CHECKING:
+    from .evidence import Evidence
+
+_GOOD = frozenset({Variant.LIST, Variant.CALL, Variant.SESSION, Variant.NO_CLIENT_INFO})
+_NOT_SERVED = "the server does not speak MCP 2026-07-28: server/discover does not list it"
+_CODE = re.compile(r"-?[0-9]{1,9}")
+_NOT_SENT = "no such request was sent"
+
+
+@dataclass(frozen=True)
+class Modern(Subject):
+    """A result of the stateless era; `first` is that of the first page, where this is a later one of tools/list."""
+
+    exchange: Exchange
+    method: str
+    result: Mapping[str, Any]
+    first: Mapping[str, Any] | None
+    extended: bool  # server/discover names extensions of the protocol
+    root: ClassVar[str] = "/result"
+
+    def show(self, member: str) -> str:
+        """Quote a member of the result, or say that it is absent."""
+        return quote(self.result[member]) if member in self.result else "no such member"
+
+
+@dataclass(frozen=True)
+class Varied(Subject):
+    """What came back to a variant; the good requests that others vary were answered with a result."""
+
+    exchange: Exchange
+    variant: Variant
+    reply: Reply
+
+    @property
+    def code(self) -> int | None:
+        """The code of the JSON-RPC error, as clients read it, also out of a string; None where there is none."""
+        error = (self.reply.response or {}).get("error")
+        code = error.get("code") if isinstance(error, Mapping) else None
+        if isinstance(code, str) and _CODE.fullmatch(code):
+            return int(code)  # mcp.jsonrpc.error-object speaks of that
+        return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it was answered with a result."""
+        return self.reply.response is not None and "result" in self.reply.response
+
+    def show(self) -> str:
+        """Say what came: the status, and the body."""
+        body = self.exchange.response.body[:400] if self.exchange.response is not None else b""
+        message = self.reply.response
+        shown = quote(message) if message is not None else quote(body.decode(errors="replace"))
+        return f"HTTP {self.reply.status} and {shown if body else 'no body'}"
+
+
+def modern(evidence: Evidence) -> Iterator[Entry]:
+    """Yield every result that was given in the stateless era."""
+    discovery = _discovery(evidence)
+    if discovery is None:
+        yield Gap("-", _NOT_SERVED, blocked=False)
+        return
+    capabilities = discovery.get("capabilities")
+    extensions = capabilities.get("extensions") if isinstance(capabilities, Mapping) else None
+    first: Mapping[str, Any] | None = None
+    for exchange in evidence.transcript.exchanges:
+        if exchange.era is not Era.STATELESS or exchange.retried or not _is_good(exchange):
+            continue
+        reading = evidence.readings[exchange.index]
+        if reading.result is None:
+            continue
+        yield Modern(
+            exchange.subject,
+            exchange,
+            evidence.server,
+            evidence.revision_of(exchange),
+            str(reading.sent.get("method", "")),
+            reading.result,
+            first if exchange.kind is Kind.LIST else None,
+            isinstance(extensions, Mapping) and bool(extensions),
+        )
+        if exchange.kind is Kind.LIST and first is None:
+            first = reading.result
+
+
+def varied(evidence: Evidence, variants: Iterable[Probe | Variant | HttpProbe]) -> Iterator[Entry]:
+    """Yield what came back to some variants."""
+    wanted = [variant for variant in Variant if variant in set(variants)]
+    if _discovery(evidence) is None:
+        yield Gap("-", _NOT_SERVED, blocked=False)
+        return
+    for variant in wanted:
+        exchange = _exchange(evidence, variant)
+        if exchange is None:
+            yield Gap(subject_of(variant), _why_not(evidence), blocked=False)
+        elif why := no_answer(exchange):
+            yield Gap(subject_of(variant), why, blocked=True, exchange=exchange)
+        else:
+            yield Varied(
+                subject_of(variant),
+                exchange,
+                evidence.server,
+                evidence.revision_of(exchange),
+                variant,
+                evidence.reply(exchange),
+            )
+
+
+def _is_good(exchange: Exchange) -> bool:
+    if exchange.kind is Kind.VARIANT:
+        return exchange.subject in {subject_of(variant) for variant in _GOOD}
+    return exchange.kind in (Kind.DISCOVER, Kind.LIST, Kind.CALL, Kind.POLL, Kind.PROBE)
+
+
+def _discovery(evidence: Evidence) -> Mapping[str, Any] | None:
+    """Return the result of server/discover where it says that the server speaks this revision."""
+    for exchange in evidence.transcript.exchanges:
+        result = evidence.readings[exchange.index].result
+        if exchange.kind is Kind.DISCOVER and not exchange.retried and serves_stateless(result):
+            return result
+    return None
+
+
+def _exchange(evidence: Evidence, variant: Variant) -> Exchange | None:
+    subject = subject_of(variant)
+    exchanges = evidence.transcript.exchanges
+    found = (e for e in exchanges if e.kind is Kind.VARIANT and e.subject == subject and not e.retried)
+    return next(found, None)
+
+
+def _why_not(evidence: Evidence) -> str:
+    left_out = evidence.transcript.survey.not_called
+    return next((left.why for left in left_out if left.item == VARIANTS), _NOT_SENT)
