@@ -189,7 +189,7 @@ class _Planner:
         if needed := [place.rpartition("/")[2] for place in filled.needed if _member(place) in sent]:
             return f"needs {_some(needed)}, which only the seller can name; {_CONFIGURE}"
         # The very account: a value that the tool's schema fills in would be the seller's choice.
-        if task.mutating and task.account and sent.get("account", None) != members.get("account"):
+        if task.mutating and task.account and sent.get("account") != members.get("account"):
             return f"{_NO_PLACE}; {_CONFIGURE}"
         if decisive and not any(member in sent for member in decisive):
             return _NO_ARGUMENT

@@ -197,13 +197,7 @@ def protocols_have_tools(capabilities: Capabilities) -> None:
             f"supported_protocols names {name}, and no tool of it is listed, such as {tool}"
             for name, tool in bare.items()
         ]
-        raise Broken(
-            f"{next(iter(bare.values()))} in tools/list",
-            quote(sorted(capabilities.tools & catalogue().keys())),
-            at=capabilities.answer.in_payload("supported_protocols"),
-            because=words[0],
-            further=words[1:_TOLD],
-        )
+        raise _bare(capabilities, "supported_protocols", next(iter(bare.values())), words)
 
 
 @rule("adcp.discovery.specialism-tools", level=Level.MUST, source=adcp(REQUIRED_TASKS))
@@ -223,13 +217,18 @@ def specialisms_have_tools(capabilities: Capabilities) -> None:
             f"specialisms names {name}, and tools/list lacks {' and '.join(tools)}"
             for name, tools in bare.items()
         ]
-        raise Broken(
-            f"{next(iter(bare.values()))[0]} in tools/list",
-            quote(sorted(capabilities.tools & catalogue().keys())),
-            at=capabilities.answer.in_payload("specialisms"),
-            because=words[0],
-            further=words[1:_TOLD],
-        )
+        raise _bare(capabilities, "specialisms", next(iter(bare.values()))[0], words)
+
+
+def _bare(capabilities: Capabilities, member: str, tool: str, words: list[str]) -> Broken:
+    """Say of declarations in a member, a sentence each, that tools are missing, of which one is named."""
+    return Broken(
+        f"{tool} in tools/list",
+        quote(sorted(capabilities.tools & catalogue().keys())),
+        at=capabilities.answer.in_payload(member),
+        because=words[0],
+        further=words[1:_TOLD],
+    )
 
 
 @rule("adcp.discovery.tool-names", level=Level.MUST, source=adcp(REQUIRED_TASKS))
