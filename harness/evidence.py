@@ -81,13 +81,15 @@ class Evidence:
         """Return what a rule is tried on; never empty."""
         if self.server.release == BEFORE_3 and not rule.is_for_2:
             return (Gap("-", WHY_BEFORE_3, blocked=False),)
-        if rule.judged is Judged.VARIED:
-            return tuple(varied(self, rule.probes))
-        if rule.judged is Judged.HTTP_PROBE:
-            return http_probed(self, [probe for probe in HttpProbe if probe in rule.probes])
-        if rule.judged is not Judged.PROBED:
-            return self.entries(rule.judged)
-        return tuple(entry for probe in Probe if probe in rule.probes for entry in probed(self, probe))
+        return tuple(self._tried(rule.judged, rule.probes)) if rule.probes else self.entries(rule.judged)
+
+    def _tried(self, kind: Judged, probes: frozenset[Probe | Variant | HttpProbe]) -> Iterable[Entry]:
+        """Return what some probes gave, for the kinds of subjects that rules choose by probe."""
+        if kind is Judged.VARIED:
+            return varied(self, probes)
+        if kind is Judged.HTTP_PROBE:
+            return http_probed(self, [probe for probe in HttpProbe if probe in probes])
+        return (entry for probe in Probe if probe in probes for entry in probed(self, probe))
 
     # -- one generator a kind -------------------------------------------------------------------------------
 
@@ -102,7 +104,7 @@ class Evidence:
             Judged.LISTENING: lambda: listening(self),
             Judged.CLOSING: lambda: closing(self),
             Judged.MODERN: lambda: modern(self),
-            Judged.VARIED: lambda: varied(self, Variant),
+            Judged.VARIED: lambda: self._tried(kind, frozenset(Variant)),
             Judged.TOOLS: self._tools,
             Judged.PAGE: lambda: self._pages(Kind.LIST, "tools/list"),
             Judged.UNKNOWN_TOOL: self._unknown_tool,
@@ -112,8 +114,8 @@ class Evidence:
             Judged.ERROR: lambda: self.entries_of(Class.ERROR),
             Judged.INTERIM: lambda: self.entries_of(Class.INTERIM),
             Judged.EXPECTATION: self._expectations,
-            Judged.PROBED: lambda: (entry for probe in Probe for entry in probed(self, probe)),
-            Judged.HTTP_PROBE: lambda: http_probed(self, list(HttpProbe)),
+            Judged.PROBED: lambda: self._tried(kind, frozenset(Probe)),
+            Judged.HTTP_PROBE: lambda: self._tried(kind, frozenset(HttpProbe)),
             Judged.CAPABILITIES: lambda: capabilities(self),
             Judged.REFUSAL: lambda: refusals(self),
             Judged.CHALLENGE: lambda: unauthorized(self),
