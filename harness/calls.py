@@ -45,9 +45,14 @@ class Variant(StrEnum):
     SESSION = "session-id"  # tools/list with an Mcp-Session-Id, which means nothing there
     NO_CLIENT_INFO = "no-client-info"
     NO_META = "no-meta"
+    NO_CAPABILITIES = "no-client-capabilities"  # _meta has the version alone
     OTHER_VERSION = "other-version"  # the header names another version than _meta
     NO_METHOD = "no-mcp-method"
     NO_NAME = "no-mcp-name"
+    NO_VERSION = "no-version-header"  # sent where no older version is spoken, one of which it would name
+    PARAM = "param-header"  # a read of a tool that asks for arguments in headers (x-mcp-header)
+    NO_PARAM = "no-param-header"
+    OTHER_PARAM = "other-param-header"  # the header says something else than the argument
     UNKNOWN_VERSION = "unknown-version"
     UNKNOWN_METHOD = "unknown-method"
 
@@ -62,10 +67,13 @@ class HttpProbe(StrEnum):
     ID_UNICODE = "id-unicode"
     ACCEPT_ORDER = "accept-order"  # both types the other way round, with a quality
     ACCEPT_CASE = "accept-case"
+    ACCEPT_JSON = "accept-json"  # one of the two types only
+    ACCEPT_ANY = "accept-any"  # */*
     CHARSET = "content-type-charset"
     ORIGIN_OWN = "origin-own"
     ORIGIN_FOREIGN = "origin-foreign"
     ORIGIN_NULL = "origin-null"
+    HOST_FOREIGN = "host-foreign"  # on loopback only
     VERSION_ABSENT = "version-absent"
     VERSION_JUNK = "version-junk"
     VERSION_1999 = "version-1999"
@@ -73,9 +81,14 @@ class HttpProbe(StrEnum):
     SESSION_UNKNOWN = "session-unknown"
     SESSION_DELETE = "session-delete"
     SESSION_ENDED = "session-ended"  # what comes after that
+    ID_NULL = "id-null"
+    OTHER_ENVELOPE = "jsonrpc-1.0"  # a message that says another version of JSON-RPC
+    NO_TOOL = "tools-call-without-name"
     UNKNOWN_METHOD = "unknown-method"
     UNKNOWN_NOTIFICATION = "unknown-notification"
     GET_STREAM = "get-stream"
+    DELETE = "delete"  # where there are no sessions to end
+    BOGUS_CURSOR = "bogus-cursor"  # tools/list with a cursor that was never given
     INITIALIZE_OLD = "initialize-2024-11-05"
     INITIALIZE_MARCH = "initialize-2025-03-26"
     INITIALIZE_JUNE = "initialize-2025-06-18"

@@ -15,6 +15,7 @@ from .schema_bundle import HOW_TO_GET
 from .selection import Selection
 from .subjects import HOW_TO_SAY_PRODUCTION, Answer
 from .text import plural, safe
+from .transcript import End, Kind
 
 
 def narrowed(config: pytest.Config, selection: Selection, tools: tuple[str, ...], *, left: bool) -> str:
@@ -49,6 +50,7 @@ def gaps(evidence: Evidence, tools: tuple[str, ...]) -> list[str]:
     if survey.unusable is not None:
         return [survey.unusable.message]
     found = [f"the survey ended early: {survey.stopped}"] if survey.stopped else []
+    found += _one_at_a_time(evidence)
     if evidence.server.release == BEFORE_3:
         found.append(f"hardly anything was judged: {WHY_BEFORE_3}")
     found += _not_called(evidence)
@@ -58,6 +60,27 @@ def gaps(evidence: Evidence, tools: tuple[str, ...]) -> list[str]:
     if tools and not any(wanted(tools, str(tool.get("name"))) for tool in evidence.server.tools):
         found.append(f"no listed tool matches --adcp-tool {safe(', '.join(tools))}")
     return found + (list(survey.problems) or _never_seen(evidence))
+
+
+def _one_at_a_time(evidence: Evidence) -> Iterator[str]:
+    """Yield a cause for many requests without an answer: those on all connections but one were left waiting."""
+    exchanges = evidence.transcript.exchanges
+    silent = [e for e in exchanges if e.end is End.DEADLINE and e.first_byte is None]
+    # The first two requests are sent side by side; then the calls are.
+    first = {e.kind for e in silent if e.kind in (Kind.INITIALIZE, Kind.DISCOVER)}
+    calls = [e for e in silent if e.kind is Kind.CALL]
+    answered = any(
+        e.kind is Kind.CALL
+        and e.end is End.COMPLETE
+        and call.started <= e.started < call.started + call.seconds
+        for e in exchanges
+        for call in calls
+    )
+    if len(first) == 1 and answered and evidence.transcript.survey.limits.concurrency > 1:
+        yield (
+            "requests on one connection were answered, and those on the others got nothing: the server may serve one "
+            "connection at a time; try --adcp-concurrency 1"
+        )
 
 
 def _not_called(evidence: Evidence) -> list[str]:

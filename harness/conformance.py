@@ -202,10 +202,12 @@ class Conformance:
             "tools": list(settings.tools),
             "auto": settings.auto,
             "probes": settings.probes,
+            "interop": settings.interop,
         }
         request = PlanRequest(
             auto=settings.auto,
             probes=settings.probes,
+            interop=settings.interop,
             allow_mutating=settings.mutating,
             tools=settings.tools,
             account=settings.account,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -24,6 +24,7 @@ from .wire import Lane, Sent, send
 MAX_SERVER_REQUESTS = 20  # requests of the server's that are answered in one survey
 LINGER = 0.1  # seconds that a stream is read on after the response
 _LOOK_SECONDS = 5.0  # for what is sent beside the plan
+_LOOK_BYTES = 1 << 20  # of an answer to that: it must not use up what a survey reads of the others
 
 _CONTROLS = re.compile("[\\x00-\\x1f\\x7f]")
 
@@ -125,11 +126,13 @@ class Conversation:
         kind: Kind,
         subject: str,
         session: Session | None = None,
+        seconds: float | None = None,
     ) -> Said:
         """Send a request and return the last answer: at most three tries.
 
         It is sent again where the server asks for patience that there is time for, where it has forgotten the session
-        (404), and where another token may be had (401).
+        (404), and where another token may be had (401). A try takes no more than some `seconds`, and never more than
+        the limits say.
         """
         said: Said | None = None
         for attempt in range(1, TRIES + 1):
@@ -137,7 +140,7 @@ class Conversation:
             message = compose(speaking, self.next_id())
             before = said.exchange if said else None
             said = None  # what was read of it may be large, and is read anew from the transcript
-            said = await self._post(lane, place, speaking, message, kind, subject, attempt, before)
+            said = await self._post(lane, place, speaking, message, kind, subject, attempt, before, seconds)
             if attempt == TRIES or not await self._is_worth_another(
                 lane, said, session, speaking, credentials
             ):
@@ -172,6 +175,7 @@ class Conversation:
         era: Era | None = None,
         opened: Callable[[], None] | None = None,
         only_head: bool = False,
+        seconds: float = _LOOK_SECONDS,
     ) -> Exchange:
         """Send something to a URL of the target's origin that is not part of the plan, to see what is there.
 
@@ -186,10 +190,37 @@ class Conversation:
             kind=kind,
             subject=subject or f"endpoint/{place[1]}",
             era=era,
-            deadline=min(_LOOK_SECONDS, self._limits.request_timeout),
+            deadline=min(seconds, self._limits.request_timeout),
             until=until,
             opened=opened,
             only_head=only_head,
+            most=_LOOK_BYTES,
+        )
+
+    async def relay(
+        self,
+        lane: Lane,
+        place: Place,
+        method: str,
+        message: Outgoing,
+        *,
+        subject: str,
+        era: Era,
+        attempt: int,
+    ) -> Exchange:
+        """Send what another client says as it stands, with the credentials of this conversation."""
+        return await self._send(
+            lane,
+            place,
+            method,
+            self._target.url,
+            message,
+            kind=Kind.INTEROP,
+            subject=subject,
+            era=era,
+            attempt=attempt,
+            deadline=self._limits.request_timeout,
+            until=self._until(self.session),
         )
 
     async def close(
@@ -207,6 +238,7 @@ class Conversation:
                 subject=subject,
                 era=self.session.era,
                 deadline=min(_LOOK_SECONDS, self._limits.request_timeout),
+                most=_LOOK_BYTES,
             )
 
     def adopt(self, session: Session, said: Said) -> bool:
@@ -235,6 +267,7 @@ class Conversation:
         subject: str,
         attempt: int,
         before: Exchange | None = None,
+        seconds: float | None = None,
     ) -> Said:
         exchange = await self._send(
             lane,
@@ -247,7 +280,7 @@ class Conversation:
             era=session.era,
             attempt=attempt,
             repeats=before,
-            deadline=self._limits.request_timeout,
+            deadline=min(seconds or self._limits.request_timeout, self._limits.request_timeout),
             until=self._until(session),
         )
         return Said(exchange, read(exchange))
@@ -264,9 +297,12 @@ class Conversation:
         until: Callable[[Event], bool] | None = None,
         opened: Callable[[], None] | None = None,
         only_head: bool = False,
+        most: int | None = None,
         **facts: Any,
     ) -> Exchange:
-        """Send and record; `facts` is what else a Recorder wants to know."""
+        """Send and record, reading `most` bytes at most; `facts` is what else a Recorder wants to know."""
+        limit = self._limits.max_response_bytes
+        limits = replace(self._limits, max_response_bytes=min(most or limit, limit))
         await self._pace.turn()
         started = self._recorder.elapsed
 
@@ -280,7 +316,7 @@ class Conversation:
             (*message.headers, ("User-Agent", USER_AGENT), *self.credentials),
             message.body,
             deadline=deadline,
-            limits=self._limits,
+            limits=limits,
             until=until,
             linger=self._linger,
             opened=opened,
@@ -323,7 +359,7 @@ class Conversation:
         async with self._renewing:
             if self.session is old and self._may_renew:
                 self._may_renew = False
-                session = Session(Era.HANDSHAKE)
+                session = Session(Era.HANDSHAKE, param_headers=old.param_headers)
                 said = await self.ask(
                     lane,
                     (Phase.HANDSHAKE, 2),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+
+from . import own_process
 
 _START_SECONDS = 30.0
 _END_SECONDS = 5.0
@@ -26,15 +26,7 @@ def demo_seller(*arguments: str) -> Iterator[str]:
     Raises:
         DemoError: it ended, or said no address, before it was ready.
     """
-    command = [
-        sys.executable,
-        "-c",
-        _BOOT,
-        str(Path(__file__).resolve().parents[1]),
-        "--port",
-        "0",
-        *arguments,
-    ]
+    command = own_process.command("pytest_adcp.harness.seller", "--port", "0", *arguments)
     process = subprocess.Popen(  # noqa: S603 - our own module
         [*command, "--until-stdin-closes"],
         stdin=subprocess.PIPE,
@@ -65,14 +57,3 @@ def demo_seller(*arguments: str) -> Iterator[str]:
             process.wait()
         if process.stdout is not None:
             process.stdout.close()
-
-
-# A bare checkout has no installed package for -m to find; the first argument is the folder that holds harness/.
-_BOOT = """
-import importlib.util, sys, types
-root = sys.argv.pop(1)
-if importlib.util.find_spec("pytest_adcp") is None:
-    package = types.ModuleType("pytest_adcp"); package.__path__ = [root]; sys.modules["pytest_adcp"] = package
-import runpy
-runpy.run_module("pytest_adcp.harness.seller", run_name="__main__", alter_sys=True)
-"""

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from .conversation import Conversation, Said
 from .reading import no_answer, read
+from .readings import over_a_limit
 from .recorder import Phase
 from .session import Outgoing, Session, speaks
 from .sse import Event, decode
@@ -134,12 +135,18 @@ def diagnose(target: Target, initialize: Said, seen: Surroundings) -> Diagnosis:
             f"{where} answers initialize with {quote(result)}, which has no protocolVersion string",
             "answer initialize with protocolVersion, capabilities and serverInfo",
         )
+    if limit := over_a_limit(initialize.reading):
+        return Diagnosis("unread", f"{where} answers initialize with {_limit(limit)}", _CURES[End.TOO_LARGE])
     kind = quote(response.header("content-type")) if response.header("content-type") else "no content type"
     return Diagnosis(
         "not-mcp",
         f"{where} answers initialize with HTTP {status}, {kind} and {_start(response.body)}: no JSON-RPC response",
         "check that the URL is the MCP endpoint; it must answer a POST with application/json or text/event-stream",
     )
+
+
+def _limit(words: str) -> str:
+    return f"what is over a limit of this harness: {words.partition(';')[0]}"
 
 
 def _start(body: bytes) -> str:
@@ -177,7 +184,9 @@ def no_tools(target: Target, said: Said) -> Diagnosis:
     if response is not None and response.status in (401, 403):
         return unauthorized(target, said.exchange)
     refused = f"it was refused: {quote(message['error'])}" if "error" in message else ""
-    why = no_answer(said.exchange) or refused or "the answer holds no `tools` array"
+    limit = over_a_limit(said.reading)
+    unread = f"the answer is {_limit(limit)}" if limit else ""
+    why = no_answer(said.exchange) or refused or unread or "the answer holds no `tools` array"
     return Diagnosis(
         "tools-list",
         f"the handshake worked, but tools/list did not: {why}",

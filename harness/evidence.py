@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from .calls import Expect, HttpProbe, Probe, Purpose, Variant
 from .classify import Class, classify
 from .extraction import extract_error, extract_success
-from .modern import modern, varied
+from .interop.subjects import client_reads
+from .modern import modern, modern_replies, varied
 from .patience import asked_delay
-from .probes.http_subjects import http_probed
+from .probes.http_subjects import http_probed, probed_messages
 from .probes.subjects import capabilities, metadata, probed, refusals, unauthorized
 from .reading import no_answer, why_no_response
 from .readings import read_all
@@ -24,7 +25,7 @@ from .rules import Judged, Rule
 from .server import list_page, server_of
 from .session import STATELESS_REVISION
 from .settled import settled
-from .streams import closing, event_streams, listening
+from .streams import closing, event_streams, listening, subscribed
 from .subjects import (
     Answer,
     Entry,
@@ -98,12 +99,15 @@ class Evidence:
             Judged.REPLY: self._replies,
             Judged.MESSAGE: self._messages,
             Judged.NOTIFICATION: self._notifications,
+            Judged.OPENING: self._openings,
             Judged.HANDSHAKE: lambda: self._handshakes(Kind.INITIALIZE),
             Judged.DISCOVERY: lambda: self._handshakes(Kind.DISCOVER),
             Judged.STREAM: lambda: event_streams(self),
             Judged.LISTENING: lambda: listening(self),
             Judged.CLOSING: lambda: closing(self),
             Judged.MODERN: lambda: modern(self),
+            Judged.MODERN_REPLY: lambda: modern_replies(self),
+            Judged.SUBSCRIPTION: lambda: subscribed(self),
             Judged.VARIED: lambda: self._tried(kind, frozenset(Variant)),
             Judged.TOOLS: self._tools,
             Judged.PAGE: lambda: self._pages(Kind.LIST, "tools/list"),
@@ -120,6 +124,9 @@ class Evidence:
             Judged.REFUSAL: lambda: refusals(self),
             Judged.CHALLENGE: lambda: unauthorized(self),
             Judged.METADATA: lambda: metadata(self),
+            Judged.CLIENT_SESSION: lambda: client_reads(self, kind),
+            Judged.CLIENT_LIST: lambda: client_reads(self, kind),
+            Judged.CLIENT_RESULT: lambda: client_reads(self, kind),
             Judged.SUCCESS_VECTOR: tuple,
             Judged.ERROR_VECTOR: tuple,
         }
@@ -130,7 +137,9 @@ class Evidence:
             if exchange.kind in _NOT_JUDGED_AS_REPLIES:
                 continue
             label = _label(exchange)
-            if not (why := no_answer(exchange)) or self.readings[exchange.index].response is not None:
+            redirected = exchange.response is not None and 300 <= exchange.response.status < 400
+            why = no_answer(exchange)
+            if not why or redirected or self.readings[exchange.index].response is not None:
                 yield self.reply(exchange)
             elif not exchange.retried:
                 # One era is enough: how the other one is refused blocks nothing. Nor does a second look at the list.
@@ -159,6 +168,12 @@ class Evidence:
         for entry in self.entries(Judged.REPLY):
             if isinstance(entry, Reply) and entry.response is not None:
                 yield Message(entry.label, entry.exchange, self.server, entry.revision, entry, entry.response)
+        yield from probed_messages(self)
+
+    def _openings(self) -> Iterator[Entry]:
+        for entry in self.entries(Judged.REPLY):
+            if entry.exchange is not None and entry.exchange.kind is Kind.INITIALIZE:
+                yield entry
 
     def _notifications(self) -> Iterator[Entry]:
         for exchange in self.transcript.exchanges:
@@ -293,6 +308,7 @@ class Evidence:
     def none_of(self, kind: Judged) -> Gap:
         """Say why no answer is a success, or an error."""
         dead = [entry for entry in self.answers if isinstance(entry, Gap) and entry.blocked]
+        said = [entry for entry in self.answers if isinstance(entry, Answer)]
         purpose = Purpose.BAD if kind is Judged.ERROR else Purpose.GOOD
         if not self.answers:
             why, exchange = "no AdCP task was called", None
@@ -307,7 +323,9 @@ class Evidence:
             )
         else:
             why, exchange = (
-                "every good request was refused; give one that succeeds with `calls:` in adcp.yaml",
+                "every good request was refused; give one that succeeds with `calls:` in adcp.yaml"
+                if not any("result" in answer.message and "error" in answer.message for answer in said)
+                else "answers have a result and an error, and count as errors; mcp.jsonrpc.result-or-error looks at that",
                 None,
             )
         return Gap("-", why, blocked=True, exchange=exchange)
@@ -372,4 +390,5 @@ _NOT_JUDGED_AS_REPLIES = {
     Kind.REFUSAL,
     Kind.METADATA,
     Kind.HTTP,
+    Kind.INTEROP,
 }

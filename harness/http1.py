@@ -31,6 +31,8 @@ MAX_HEADER_BYTES = 64 * 1024  # names and values of a response's headers; browse
 _READ = 64 * 1024
 _SLICE = 4 * 1024  # bytes that the parser gets at a time
 _VERSIONS = (b"1.1", b"1.0")
+_BEGINNING = b"HTTP/1."  # of an answer
+_HTTP2_SETTINGS = re.compile(rb"\0\0.\x04\0\0\0\0\0", re.DOTALL)  # the frame with which a server begins
 _PARTS_IN_A_ROW = 64  # of a body, before other lanes have their turn
 _FIRST_BYTES = 32  # of an answer that is not HTTP, to quote
 # h11 takes time by the square of the blanks in a header that is illegal: a minute for 128 KiB of them.
@@ -218,6 +220,8 @@ class Channel:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise Fault(End.RESET, f"the connection was reset {self._place()}") from None
         if not data and not self._in_body:
+            if self._first[: len(_BEGINNING)] != _BEGINNING[: len(self._first)]:
+                raise self._not_http()
             raise Fault(End.RESET, f"the connection was closed {self._place()}")
         self._parts = 0
         self.received += len(data)
@@ -239,13 +243,15 @@ class Channel:
             return Fault(End.HEADERS, f"more than {MAX_HEADER_BYTES} bytes of headers")
         if self._first[:2] in (b"\x15\x03", b"\x16\x03"):
             return Fault(End.PROTOCOL, "the server answers in TLS; is it an https:// URL?")
-        if not self._first.startswith(b"HTTP/1."):
+        if not self._first.startswith(_BEGINNING):
             return self._not_http()
         # h11 goes on to quote whole header lines, which may hold a cookie or a session id.
         words = str(error).partition(":")[0].partition(" (")[0]
         return Fault(End.PROTOCOL, f"the response breaks HTTP/1.1: {words}")
 
     def _not_http(self) -> Fault:
+        if _HTTP2_SETTINGS.match(self._first):
+            return Fault(End.PROTOCOL, "the answer is not HTTP/1.1 but HTTP/2, in which nothing was asked")
         first = (self._first.split() or [b""])[0]
         return Fault(End.PROTOCOL, f"the answer is not HTTP/1.1; it starts with {first[:_FIRST_BYTES]!r}")
 

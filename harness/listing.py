@@ -42,8 +42,7 @@ class Listing:
                 break
             tools.extend(t for t in listed if isinstance(t, Mapping) and isinstance(t.get("name"), str))
             following = result.get("nextCursor")
-            # An empty cursor ends the list before 2026-07-28 and is a cursor like any other from then on.
-            ended = following is None or (following == "" and self._talk.session.era is Era.HANDSHAKE)
+            ended = self._ends(following)
             self._pages = page + 1 if ended else 0
             if ended or not isinstance(following, str) or following in cursors:
                 break
@@ -63,9 +62,13 @@ class Listing:
             said = await self._ask(lane, (Phase.PROBES, 1 + page), cursor, Kind.PROBE, subject)
             size += said.exchange.response.received if said.exchange.response else 0
             following = (said.reading.result or {}).get("nextCursor")
-            if not isinstance(following, str) or not following or following == cursor:
+            if self._ends(following) or not isinstance(following, str) or following == cursor:
                 return
             cursor = following
+
+    def _ends(self, following: object) -> bool:
+        # An empty cursor ends the list before 2026-07-28 and is a cursor like any other from then on.
+        return following is None or (following == "" and self._talk.session.era is Era.HANDSHAKE)
 
     async def _ask(self, lane: Lane, place: Place, cursor: str | None, kind: Kind, subject: str) -> Said:
         params = {} if cursor is None else {"cursor": cursor}

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .calls import HttpProbe, Probe, Variant
+from .calls import HttpProbe, Probe, Purpose, Variant
 from .probes.stateless import VARIANTS, serves_stateless, subject_of
 from .reading import no_answer
+from .session import STATELESS_REVISION
 from .subjects import Entry, Gap, Reply, Subject
 from .text import quote
 from .transcript import Era, Exchange, Kind
@@ -17,10 +18,26 @@ from .transcript import Era, Exchange, Kind
 if TYPE_CHECKING:
     from .evidence import Evidence
 
-_GOOD = frozenset({Variant.LIST, Variant.CALL, Variant.SESSION, Variant.NO_CLIENT_INFO})
+_GOOD = frozenset({Variant.LIST, Variant.CALL, Variant.PARAM, Variant.SESSION, Variant.NO_CLIENT_INFO})
+_NO_PARAMS = "no tool that is read asks for an argument in a header (x-mcp-header)"
+_NO_VARIANT = {
+    Variant.NO_VERSION: "the server speaks older versions too, and may take it for a request of one of those",
+    Variant.PARAM: _NO_PARAMS,
+    Variant.NO_PARAM: _NO_PARAMS,
+    Variant.OTHER_PARAM: _NO_PARAMS,
+}
 _NOT_SERVED = "the server does not speak MCP 2026-07-28: server/discover does not list it"
 _CODE = re.compile(r"-?[0-9]{1,9}")
 _NOT_SENT = "no such request was sent"
+
+
+def error_code(reply: Reply) -> int | None:
+    """Return the code of a JSON-RPC error, as clients read it, also out of a string; None where there is none."""
+    error = (reply.response or {}).get("error")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    if isinstance(code, str) and _CODE.fullmatch(code):
+        return int(code)  # mcp.jsonrpc.error-object speaks of that
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 @dataclass(frozen=True)
@@ -49,12 +66,8 @@ class Varied(Subject):
 
     @property
     def code(self) -> int | None:
-        """The code of the JSON-RPC error, as clients read it, also out of a string; None where there is none."""
-        error = (self.reply.response or {}).get("error")
-        code = error.get("code") if isinstance(error, Mapping) else None
-        if isinstance(code, str) and _CODE.fullmatch(code):
-            return int(code)  # mcp.jsonrpc.error-object speaks of that
-        return code if isinstance(code, int) and not isinstance(code, bool) else None
+        """The code of the JSON-RPC error; None where there is none."""
+        return error_code(self.reply)
 
     @property
     def is_served(self) -> bool:
@@ -67,6 +80,31 @@ class Varied(Subject):
         message = self.reply.response
         shown = quote(message) if message is not None else quote(body.decode(errors="replace"))
         return f"HTTP {self.reply.status} and {shown if body else 'no body'}"
+
+
+@dataclass(frozen=True)
+class ModernReply(Subject):
+    """What came back to a request of the stateless era, or to initialize from a server that speaks no other."""
+
+    exchange: Exchange
+    reply: Reply
+    versions: tuple[str, ...]  # that server/discover lists
+    is_read: bool  # a plain one, which changes nothing
+
+    @property
+    def code(self) -> int | None:
+        """The code of the JSON-RPC error; None where there is none."""
+        return error_code(self.reply)
+
+    @property
+    def error(self) -> Mapping[str, Any]:
+        """The JSON-RPC error; empty where it is none."""
+        error = (self.reply.response or {}).get("error")
+        return error if isinstance(error, Mapping) else {}
+
+    def show_error(self) -> str:
+        """Say what came: the status, and the error."""
+        return f"HTTP {self.reply.status}, {quote(self.error)}"
 
 
 def modern(evidence: Evidence) -> Iterator[Entry]:
@@ -98,6 +136,30 @@ def modern(evidence: Evidence) -> Iterator[Entry]:
             first = reading.result
 
 
+def modern_replies(evidence: Evidence) -> Iterator[Entry]:
+    """Yield every reply of the stateless era, and that to initialize where the server has no other era."""
+    discovery = _discovery(evidence)
+    if discovery is None:
+        yield Gap("-", _NOT_SERVED, blocked=False)
+        return
+    versions = tuple(item for item in discovery["supportedVersions"] if isinstance(item, str))
+    for exchange in evidence.transcript.exchanges:
+        refused = exchange.kind is Kind.INITIALIZE and not evidence.server.initialize
+        if exchange.kind is Kind.INTEROP or exchange.retried or no_answer(exchange):
+            continue
+        if not (exchange.era is Era.STATELESS or refused):
+            continue
+        reply = evidence.reply(exchange)
+        if refused or (reply.response is not None and exchange.kind is not Kind.STREAM):
+            call = evidence.calls.get(exchange.subject)
+            is_call = call is not None and call.purpose is Purpose.GOOD and not call.mutating
+            is_read = _is_good(exchange) and (is_call or exchange.kind not in (Kind.CALL, Kind.PROBE))
+            revision = STATELESS_REVISION
+            yield ModernReply(
+                reply.label, exchange, evidence.server, revision, reply, versions, is_read and not refused
+            )
+
+
 def varied(evidence: Evidence, variants: Iterable[Probe | Variant | HttpProbe]) -> Iterator[Entry]:
     """Yield what came back to some variants."""
     wanted = [variant for variant in Variant if variant in set(variants)]
@@ -107,7 +169,7 @@ def varied(evidence: Evidence, variants: Iterable[Probe | Variant | HttpProbe]) 
     for variant in wanted:
         exchange = _exchange(evidence, variant)
         if exchange is None:
-            yield Gap(subject_of(variant), _why_not(evidence), blocked=False)
+            yield Gap(subject_of(variant), _why_not(evidence, variant), blocked=False)
         elif why := no_answer(exchange):
             yield Gap(subject_of(variant), why, blocked=True, exchange=exchange)
         else:
@@ -143,6 +205,7 @@ def _exchange(evidence: Evidence, variant: Variant) -> Exchange | None:
     return next(found, None)
 
 
-def _why_not(evidence: Evidence) -> str:
+def _why_not(evidence: Evidence, variant: Variant) -> str:
     left_out = evidence.transcript.survey.not_called
-    return next((left.why for left in left_out if left.item == VARIANTS), _NOT_SENT)
+    plain = _NO_VARIANT.get(variant, _NOT_SENT)
+    return next((left.why for left in left_out if left.item == VARIANTS), plain)

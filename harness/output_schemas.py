@@ -13,6 +13,7 @@ from .jsonvalues import pointer, resolve
 from .text import quote
 from .tool_schemas import (
     NO_ENGINE,
+    circles,
     dialects,
     draft,
     flaw_of,
@@ -43,6 +44,10 @@ class UnjudgeableError(Exception):
     """A result cannot be judged by this schema; the text says why."""
 
 
+class TooCostlyError(UnjudgeableError):
+    """A result could be judged by this schema, if it did not take too much."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mismatch:
     """The first thing in a value that its schema does not allow."""
@@ -58,18 +63,19 @@ class OutputSchemas:
     """The outputSchemas of one server's tools, each made ready when it is first asked for."""
 
     def __init__(self) -> None:
-        self._ready: dict[int, tuple[Any, list[tuple[str, Any]] | str]] = {}
+        self._ready: dict[int, tuple[Any, list[tuple[str, Any]] | UnjudgeableError]] = {}
         self._steps = 0
 
     def mismatch(self, schema: Any, value: Any) -> Mismatch | None:
         """Return what is wrong with a structuredContent; None where it fits.
 
         Raises:
-            UnjudgeableError: the schema is none, refers to what is not in it, or judging by it might take for ever.
+            TooCostlyError: judging by it might take for ever.
+            UnjudgeableError: the schema is none, or refers to what is not in it.
         """
         engines = self._engines(schema)
         if why := too_large(value, _MOST_VALUES):
-            raise UnjudgeableError(f"the structuredContent is not looked at: {why}")
+            raise TooCostlyError(f"the structuredContent is not looked at: {why}")
         self._must_end(schema, value)
         first: Mismatch | None = None
         for _, engine in engines:
@@ -79,22 +85,36 @@ class OutputSchemas:
             first = first or found
         return first
 
+    def why_not(self, schema: Any, value: Any) -> str:
+        """Say why nobody should judge a value by a schema: it may take for ever. Empty where it ends soon."""
+        if isinstance(schema, Mapping) and not too_large(schema) and any(circles(schema)):
+            return "the outputSchema refers to itself in a circle"
+        try:
+            if isinstance(schema, Mapping):
+                self._engines(schema)
+                self._must_end(schema, value)
+        except TooCostlyError as error:
+            return str(error)
+        except UnjudgeableError:
+            pass
+        return ""
+
     def _engines(self, schema: Any) -> list[tuple[str, Any]]:
         # The schema is kept beside its engines: while it lives no other has its id.
         if id(schema) not in self._ready:
             try:
-                made: list[tuple[str, Any]] | str = _made(schema)
+                made: list[tuple[str, Any]] | UnjudgeableError = _made(schema)
             except UnjudgeableError as error:
-                made = str(error)
+                made = error.with_traceback(None)
             self._ready[id(schema)] = (schema, made)
         made = self._ready[id(schema)][1]
-        if isinstance(made, str):
-            raise UnjudgeableError(made)
+        if isinstance(made, UnjudgeableError):
+            raise type(made)(*made.args)
         return made
 
     def _must_end(self, schema: Any, value: Any) -> None:
         if self._steps > _ALL_STEPS:
-            raise UnjudgeableError("the results before it took all the time that there is for outputSchemas")
+            raise TooCostlyError("the results before it took all the time that there is for outputSchemas")
         walk = _Walk(schema)
         try:
             walk.go(value)
@@ -108,7 +128,7 @@ def _made(schema: Any) -> list[tuple[str, Any]]:
     if not isinstance(schema, Mapping):
         raise UnjudgeableError("the outputSchema is not an object; mcp.tools.output-schema looks at it")
     if why := too_large(schema):
-        raise UnjudgeableError(f"the outputSchema is not used: {why}")
+        raise TooCostlyError(f"the outputSchema is not used: {why}")
     named = dialects(schema)
     if not named:
         raise UnjudgeableError(
@@ -117,6 +137,10 @@ def _made(schema: Any) -> list[tuple[str, Any]]:
     if any(True for _ in lost_references(schema)):
         raise UnjudgeableError(
             "the outputSchema refers to what is not in it, which is never fetched; mcp.tools.schema-references says so"
+        )
+    if circle := next(circles(schema), None):
+        raise UnjudgeableError(
+            f"the outputSchema refers to itself in a circle ({quote(circle.texts[0], 60)}); mcp.tools.schema-references says so"
         )
     for _, node in subschemas(schema):
         inner = "$id" in node and node is not schema
@@ -226,13 +250,15 @@ class _Walk:
             if not following:
                 return found
             schemas = following
-        raise UnjudgeableError("the outputSchema refers to itself in a circle")
+        raise TooCostlyError(
+            "the outputSchema refers to itself, and a value may be judged by it again and again"
+        )
 
     def _spend(self, effort: int) -> None:
         self.steps += 1
         self._effort += effort
         if self.steps > _STEPS or self._effort > _EFFORT:
-            raise UnjudgeableError("judging by this outputSchema could take a very long time")
+            raise TooCostlyError("judging by this outputSchema could take a very long time")
 
     def _applied(self, schema: Mapping[str, Any]) -> Iterator[Any]:
         """Yield the schemas that a schema has evaluated on the same value."""

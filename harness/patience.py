@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -11,9 +12,11 @@ import anyio
 
 from . import jsontext
 from .extraction import extract_error
-from .transcript import Exchange
+from .reading import END_WORDS
+from .transcript import End, Exchange
 
 TRIES = 3
+DEAR_CALLS = 2  # in a row, after which no more are made of a tool
 RATE_LIMITED = -32029
 
 
@@ -63,6 +66,39 @@ def _in_error(error: Mapping[str, Any]) -> float | None:
     delay: Any = error.get("retry_after")
     is_number = isinstance(delay, int | float) and not isinstance(delay, bool)
     return float(delay) if is_number and delay >= 0 else None
+
+
+class Patience:
+    """How much a survey bears of a tool that costs too much, before it goes on without that tool.
+
+    Only calls count that take the whole time-out, or much of what a survey reads: others are no reason to ask less.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Begin without any experience; `most` is the bytes that are read of one answer."""
+        self._much = most // 2
+        self._dear: Counter[str] = Counter()
+
+    def is_over(self, exchange: Exchange) -> str:
+        """Note how a call ended, and say why no more are made of its tool; empty where there may be more."""
+        tool = exchange.subject.partition("/")[0]
+        why = self._cost(exchange)
+        self._dear[tool] = self._dear[tool] + 1 if why else 0
+        over = self._dear[tool] >= DEAR_CALLS
+        return f"no more calls of {tool} were made after {DEAR_CALLS} in a row: {why}" if over else ""
+
+    def is_tried(self, tool: str) -> bool:
+        """Whether the last call of a tool cost too much."""
+        return self._dear[tool] > 0
+
+    def _cost(self, exchange: Exchange) -> str:
+        if exchange.end in _DEAR and exchange.answered is None:
+            return END_WORDS[exchange.end]
+        large = exchange.response is not None and len(exchange.response.body) > self._much
+        return f"more than {self._much} bytes came" if large else ""
+
+
+_DEAR = frozenset({End.DEADLINE, End.TOO_LARGE, End.EVENTS})
 
 
 class Pace:

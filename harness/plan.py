@@ -44,6 +44,9 @@ class PlanRequest:
 
     auto: bool = True  # calls from the catalogue, for the tools that the server lists
     probes: bool = True  # and calls that try single behaviours of those
+    interop: bool = (
+        False  # and, where probes are made, the official client is asked what it makes of the server
+    )
     allow_mutating: bool = False
     tools: tuple[str, ...] = ()  # globs of tool names; none: every tool
     account: Mapping[str, Any] | None = None  # for read tasks

@@ -5,6 +5,7 @@ What is left out is the same whoever reads the transcript: the run that recorded
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from .transcript import End, Exchange
 MOST_HELD = 96 * 1024 * 1024  # bytes that the values of all answers may take
 _VALUE = 100  # bytes that a JSON value takes, about: 16 for a number of an array, 230 for an object
 _COPIES = 2  # a string stands in the message, and again in what was read of a JSON text in it
+_STEP = 1 << 16  # bytes that are decoded together
 _BELOW_4 = bytes(range(0xF0))  # what remains begins a character that takes Python 4 bytes
 _FULL = (
     "with what was answered before, it takes more memory than a run has for all answers; page the answers (honour "
@@ -37,7 +39,7 @@ def read_all(exchanges: Iterable[Exchange]) -> tuple[tuple[Exchange, ...], dict[
         # What has too many values is not built, and says so.
         fits = held + size <= MOST_HELD or count_values(body) > MOST_VALUES
         reading = read(exchange) if fits else None
-        why = _FULL if reading is None else _over_a_limit(reading)
+        why = _FULL if reading is None else over_a_limit(reading)
         if why:
             exchange = _without_body(exchange, why)
             reading = read(exchange)
@@ -55,10 +57,21 @@ def _size(body: bytes) -> int:
     width = 1 if body.isascii() else 4 if body.translate(None, _BELOW_4) else 2
     if b"\\ud" in body or b"\\uD" in body:
         width = 4
-    return _VALUE * values + _COPIES * width * len(body)
+    return _VALUE * values + _COPIES * width * _characters(body)
 
 
-def _over_a_limit(reading: Reading) -> str:
+def _characters(body: bytes) -> int:
+    """Count the characters of a text; as many as it has bytes where it is not UTF-8 and each may become one."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    parts = (body[start : start + _STEP] for start in range(0, len(body), _STEP))
+    try:
+        return sum(len(decoder.decode(part)) for part in parts)
+    except UnicodeDecodeError:
+        return len(body)
+
+
+def over_a_limit(reading: Reading) -> str:
+    """Say which limit of this reader a text is over, where none of the others is the response; empty where there is none."""
     if reading.response is not None:
         return ""
     return next((d.parsed.error for d in reading.documents if d.parsed.cause in UNREAD), "")

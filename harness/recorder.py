@@ -12,7 +12,7 @@ from .redact import Redactor
 from .transcript import End, Era, Exchange, Kind, Limits
 from .wire import Sent
 
-SAME_FAILURES = 5  # equal failures in a row, where calls had passed, end the survey
+SAME_FAILURES = 5  # equal failures in a row, of more than one tool, end the survey where calls had passed
 BUDGET_ANSWERS = 4  # bytes of a whole survey, counted in answers of the largest size
 # Where only smaller answers are read, not fewer of them are.
 SMALLEST_BUDGET = BUDGET_ANSWERS * Limits().max_response_bytes
@@ -34,6 +34,7 @@ class Phase(IntEnum):
     REPLIES = 10
     DELETE = 11
     NEIGHBOURS = 12
+    INTEROP = 13
 
 
 # Where an exchange stands in a transcript; the tries at one place follow each other in time.
@@ -52,6 +53,7 @@ class Recorder:
         self._received = 0
         self._budget = max(SMALLEST_BUDGET, BUDGET_ANSWERS * limits.max_response_bytes)
         self._failures: list[str] = []
+        self._failed: set[str] = set()  # tools and methods, of those in a row
         self._call_passed = False
         self._epoch = time.monotonic()
         self.redactor = redactor
@@ -61,6 +63,11 @@ class Recorder:
     def elapsed(self) -> float:
         """Seconds since the survey began."""
         return time.monotonic() - self._epoch
+
+    @property
+    def room(self) -> int:
+        """Bytes of answers that there is still room for."""
+        return max(self._budget - self._received, 0)
 
     def stop(self, reason: str) -> None:
         """Note why the survey ends early; the first reason is the root cause."""
@@ -144,20 +151,24 @@ class Recorder:
         failure = _failure(exchange)
         if failure is None:
             self._failures.clear()
+            self._failed.clear()
             self._call_passed = self._call_passed or exchange.kind is Kind.CALL
             return
-        if not self._call_passed:
+        # Whoever waits for a server that is silent from the first call on waits long for nothing.
+        if not self._call_passed and exchange.end is not End.DEADLINE:
             return
         if self._failures and self._failures[-1] != failure:
             self._failures.clear()
+            self._failed.clear()
         self._failures.append(failure)
-        if len(self._failures) >= SAME_FAILURES:
-            self.stop(
-                f"{SAME_FAILURES} exchanges in a row ended the same way, where calls had passed before: {failure}"
-            )
+        self._failed.add(exchange.subject.partition("/")[0])
+        # One tool that fails says nothing of the others.
+        if len(self._failures) >= SAME_FAILURES and len(self._failed) > 1:
+            before = "where calls had passed before" if self._call_passed else "and no call had passed before"
+            self.stop(f"{SAME_FAILURES} exchanges in a row ended the same way, {before}: {failure}")
 
 
-_BESIDE = frozenset({Kind.STREAM, Kind.VARIANT, Kind.REFUSAL, Kind.METADATA, Kind.HTTP})
+_BESIDE = frozenset({Kind.STREAM, Kind.VARIANT, Kind.REFUSAL, Kind.METADATA, Kind.HTTP, Kind.INTEROP})
 
 
 def _failure(exchange: Exchange) -> str | None:

@@ -10,6 +10,7 @@ import base64
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
@@ -18,6 +19,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
+# JSON escapes C0 controls by itself; these are DEL, C1 and the marks of direction. They stand in strings only.
+_ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _LONGEST_READABLE = 1024 * 1024  # bytes
 
 
@@ -28,10 +31,13 @@ class RecordError(ValueError):
 def dumps(record: Mapping[str, Any]) -> bytes:
     r"""Return a record as JSON on one line, which ends at the only b"\n" in it.
 
-    Bytes are UTF-8 text where they are UTF-8 (and ASCII, where they are over 1 MiB), else base64. Lone surrogates are kept as they are.
+    Controls that act on a terminal, or turn text around, are escaped wherever they stand. Bytes are UTF-8
+    text where they are UTF-8 (and ASCII, where they are over 1 MiB), else base64. Lone surrogates are kept
+    as they are.
     """
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_packed)
-    return text.encode("utf-8", "surrogatepass") + b"\n"
+    harmless = _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return harmless.encode("utf-8", "surrogatepass") + b"\n"
 
 
 def loads(line: bytes) -> dict[str, Any]:

@@ -48,12 +48,15 @@ class Judged(StrEnum):
     REPLY = "reply"  # what came back to one JSON-RPC request
     MESSAGE = "message"  # the JSON-RPC response inside a reply
     NOTIFICATION = "notification"  # what came back to a notification
+    OPENING = "opening"  # what came back to initialize
     HANDSHAKE = "handshake"  # the initialize result
     DISCOVERY = "discovery"  # the server/discover result
     STREAM = "stream"  # an answer that is an event stream, and the GET stream
     LISTENING = "listening"  # the GET stream that was held open during a call
     CLOSING = "closing"  # an event stream that was read on for two seconds after the response
     MODERN = "modern"  # a result given in MCP 2026-07-28
+    MODERN_REPLY = "modern_reply"  # what came back to a request of MCP 2026-07-28, a result or an error
+    SUBSCRIPTION = "subscription"  # what came back to subscriptions/listen
     VARIED = "varied"  # what came back to a variant; the rule names which
     TOOLS = "tools"  # the whole tools/list
     PAGE = "page"  # one answer to tools/list
@@ -72,6 +75,9 @@ class Judged(StrEnum):
     REFUSAL = "refusal"  # what came back to credentials that are none
     CHALLENGE = "challenge"  # an HTTP 401, and how it says to authenticate
     METADATA = "metadata"  # a document of OAuth discovery
+    CLIENT_SESSION = "client_session"  # a connection of the official client's
+    CLIENT_LIST = "client_list"  # the tools that it read
+    CLIENT_RESULT = "client_result"  # the result of a call that it read
     SUCCESS_VECTOR = "success_vector"  # a vector of a success, and what a client library made of it
     ERROR_VECTOR = "error_vector"  # a vector of an error, likewise
 

@@ -13,6 +13,8 @@ from . import jsontext
 from .calls import NotCalled, PlannedCall, Purpose
 from .session import LONGEST_ID
 
+MOST_UNHEARD = 2  # calls of a tool at a time, before one has come to a good end
+
 
 class Schedule:
     """Hands out calls in plan order as soon as what they wait for is there.
@@ -25,6 +27,7 @@ class Schedule:
         """Make a schedule of a plan."""
         self._waiting = list(calls)
         self._running: set[str] = set()
+        self._heard: set[str] = set()  # tools that may be called any number of times at once
         self._accepted: dict[str, bool] = {}
         # What calls take out of the payload of a tool, and what stood there: the payload itself may be large.
         self._wanted = {(take.tool, take.value) for call in calls for take in call.takes}
@@ -52,13 +55,31 @@ class Schedule:
             await self._changed.wait()
         return None
 
-    def finished(self, call: PlannedCall, *, accepted: bool, payload: Mapping[str, Any] | None) -> None:
-        """Note what became of a call; `payload` is the AdCP data of a success."""
+    def finished(
+        self, call: PlannedCall, *, accepted: bool, payload: Mapping[str, Any] | None, heard: bool = True
+    ) -> None:
+        """Note what became of a call.
+
+        Args:
+            accepted: whether calls that hang on it are made.
+            payload: the AdCP data of a success.
+            heard: whether it shows that the tool may be called any number of times at once.
+        """
         self._running.discard(call.subject)
+        if heard:
+            self._heard.add(call.tool)
         self._accepted[call.subject] = accepted
         for tool, value in self._wanted:
             if tool == call.tool and payload is not None:
                 self._found[call.subject, value] = _at(payload, value)
+        self._wake()
+
+    def give_up_on(self, tool: str, why: str) -> None:
+        """Make no more calls of a tool."""
+        for call in [call for call in self._waiting if call.tool == tool]:
+            self._waiting.remove(call)
+            self._accepted[call.subject] = False  # what hangs on it is not made either
+            self.not_called.append(NotCalled(call.subject, why, blocked=call.purpose is Purpose.CONFIGURED))
         self._wake()
 
     def close(self) -> None:
@@ -116,6 +137,10 @@ class Schedule:
         return None if self._is_coming(before) else True
 
     def _has_to_wait(self, call: PlannedCall) -> bool:
+        # A tool that hangs, or floods, does so to two callers, and not to all that there are.
+        asked = sum(subject.partition("/")[0] == call.tool for subject in self._running)
+        if call.tool not in self._heard and asked >= MOST_UNHEARD:
+            return True
         givers = (giver for take in call.takes for giver in self._givers.get(take.tool, ()))
         return any(giver != call.subject and self._is_coming(giver) for giver in givers)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,11 @@ CLIENT = {"name": "pytest-adcp", "version": __version__}
 USER_AGENT = f"pytest-adcp/{__version__}"
 LONGEST_ID = 1024  # characters of an id that a server names and that goes back to it
 _META = "io.modelcontextprotocol"
+_SENTINEL = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
+_PLAIN = re.compile("[\x20-\x7e]*")
+
+Headers = tuple[tuple[str, str], ...]
+CallHeaders = Callable[[str, Mapping[str, Any]], Headers]  # of a tool's name and its arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class Session:
     era: Era
     revision: str = OFFERED
     session_id: str | None = None
+    param_headers: CallHeaders = lambda *_: ()  # what a call of the stateless era says in headers too
 
     def initialize(self, request_id: str | int, offered: str = OFFERED) -> Outgoing:
         """Return the first message of the handshake era. It carries no version header: nothing is agreed yet."""
@@ -63,7 +70,9 @@ class Session:
         headers = [("MCP-Protocol-Version", STATELESS_REVISION), ("Mcp-Method", method)]
         name = (params or {}).get("name")
         if isinstance(name, str):
-            headers.append(("Mcp-Name", _header_value(name)))
+            headers.append(("Mcp-Name", header_value(name)))
+            arguments = (params or {}).get("arguments")
+            headers += self.param_headers(name, arguments) if isinstance(arguments, Mapping) else ()
         return _outgoing(message, tuple(headers))
 
     def response(self, request: Mapping[str, Any]) -> Outgoing:
@@ -94,6 +103,13 @@ class Session:
         }
 
 
+def header_value(text: str) -> str:
+    """Return a text as a header carries it: encoded where a header cannot hold it, or it looks as if it were encoded."""
+    if _PLAIN.fullmatch(text) and text == text.strip() and not _SENTINEL.fullmatch(text):
+        return text
+    return f"=?base64?{base64.b64encode(text.encode('utf-8', 'replace')).decode('ascii')}?="
+
+
 def speaks(revision: Any) -> str | None:
     """Return the revision to go on with after an initialize result.
 
@@ -108,11 +124,3 @@ def speaks(revision: Any) -> str | None:
 def _outgoing(message: Mapping[str, Any], headers: tuple[tuple[str, str], ...]) -> Outgoing:
     base = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
     return Outgoing((*base, *headers), json.dumps(message, ensure_ascii=True).encode("ascii"))
-
-
-def _header_value(name: str) -> str:
-    # Names that a header cannot hold as they are go encoded (2026-07-28, standard headers).
-    plain = name.isascii() and name.isprintable() and name == name.strip() and not name.startswith("=?")
-    if plain:
-        return name
-    return f"=?base64?{base64.b64encode(name.encode('utf-8', 'replace')).decode('ascii')}?="

@@ -50,6 +50,7 @@ class Settings:
     calls: tuple[ConfiguredCall, ...]
     auto: bool
     probes: bool
+    interop: bool
     spec: str | None  # an AdCP release, as 3.1
     schemas: Path | None  # the folder of an unpacked protocol bundle
     report_dir: Path
@@ -82,6 +83,7 @@ class Settings:
             "plan": {
                 "auto": self.auto,
                 "probes": self.probes,
+                "interop": self.interop,
                 "mutating": self.mutating,
                 "only": self.plan_only,
             },
@@ -131,6 +133,7 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         calls=_calls(givens),
         auto=_flag(givens.key("plan", "auto"), default=True),
         probes=_flag(givens.key("plan", "probes"), default=True),
+        interop=_flag(givens.key("plan", "interop"), default=True),
         spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
         schemas=_schemas(givens),
         report_dir=_report_dir(givens, folder),

@@ -16,9 +16,11 @@ _NOTHING = {
     Judged.REPLY: "nothing was sent",
     Judged.MESSAGE: "no JSON-RPC response came",
     Judged.NOTIFICATION: "no notification was sent: the server is not in the handshake era",
+    Judged.OPENING: "initialize was not sent",
     Judged.HANDSHAKE: "the server does not answer initialize",
     Judged.DISCOVERY: "the server does not answer server/discover: it is not in the stateless era",
     Judged.STREAM: "no answer was an event stream",
+    Judged.MODERN_REPLY: "no request of MCP 2026-07-28 was answered",
     Judged.TOOLS: "tools/list gave no list",
     Judged.PAGE: "tools/list gave no list",
     Judged.UNKNOWN_TOOL: "no unknown tool was called",
@@ -29,6 +31,9 @@ _NOTHING = {
     Judged.CAPABILITIES: f"{CAPABILITIES} gave no success to judge",
     Judged.CHALLENGE: "no answer was HTTP 401",
     Judged.METADATA: "the server serves no OAuth metadata",
+    Judged.CLIENT_SESSION: "the official client did not connect",
+    Judged.CLIENT_LIST: "the official client read no list",
+    Judged.CLIENT_RESULT: "no read was called that could be called once more",
 }
 _OPTIONAL = {
     Judged.STREAM,
@@ -38,6 +43,9 @@ _OPTIONAL = {
     Judged.EXPECTATION,
     Judged.CHALLENGE,
     Judged.METADATA,
+    Judged.CLIENT_SESSION,
+    Judged.CLIENT_LIST,
+    Judged.CLIENT_RESULT,
 }
 
 

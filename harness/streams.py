@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import jsontext
+from .calls import HttpProbe
 from .conversation import LINGER
 from .probes.streams import CALL, CLOSING_LINGER, LISTEN, STREAMS
+from .probes.subscriptions import NOTHING_DECLARED, SUBSCRIPTION
 from .reading import no_answer
 from .sse import Event, Stream, decode
 from .subjects import Entry, Gap, Reply, Subject
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 _EVENT_STREAM = "text/event-stream"
 _ROUNDING = 0.001
+_GETS = (LISTEN, f"http/{HttpProbe.GET_STREAM}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class EventStream(Subject):
     messages: tuple[Said, ...]
     used_ids: frozenset[str] = frozenset()  # event ids of other streams of the session
     call: Reply | None = None  # for the GET stream: the call that was made while it was open
+    resumable: bool = True  # the server has not refused GET, with which a client resumes
 
     @property
     def is_listening(self) -> bool:
@@ -85,14 +89,30 @@ class EventStream(Subject):
         return jsontext.equal(said.value.get("id"), self.reply.sent.get("id"))
 
 
+@dataclass(frozen=True)
+class Subscription(Subject):
+    """What came back to subscriptions/listen; `stream` is None where it was no event stream."""
+
+    exchange: Exchange
+    reply: Reply
+    stream: EventStream | None
+    asked: Mapping[str, Any]  # the changes that the request names
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server turned it down."""
+        return self.reply.status >= 400 or "error" in (self.reply.response or {})
+
+
 def event_streams(evidence: Evidence) -> Iterator[Entry]:
     """Yield every event stream of the run."""
     found = [stream for exchange in evidence.transcript.exchanges if (stream := _stream(evidence, exchange))]
     streams = Counter((stream.session, name) for stream in found for name in _event_ids(stream.stream))
+    listened = {e.response.status for e in evidence.transcript.exchanges if e.subject in _GETS and e.response}
     for stream in found:
         ids = _event_ids(stream.stream)
         used = frozenset(name for name in ids if streams[stream.session, name] > 1)
-        yield replace(stream, used_ids=used) if used else stream
+        yield replace(stream, used_ids=used, resumable=405 not in listened) if ids else stream
 
 
 def listening(evidence: Evidence) -> Iterator[Entry]:
@@ -125,6 +145,32 @@ def closing(evidence: Evidence) -> Iterator[Entry]:
         yield Gap(CALL, why, blocked=False, exchange=exchange)
 
 
+def subscribed(evidence: Evidence) -> Iterator[Entry]:
+    """Yield what came back to subscriptions/listen."""
+    exchange = _latest(evidence, SUBSCRIPTION)
+    if exchange is None:
+        left_out = evidence.transcript.survey.not_called
+        why = next((left.why for left in left_out if left.item == SUBSCRIPTION), NOTHING_DECLARED)
+        yield Gap("-", why, blocked=False)
+        return
+    stream, reply = _stream(evidence, exchange), evidence.reply(exchange)
+    opened = stream is not None and reply.status == 200
+    if not opened and (why := no_answer(exchange)):
+        yield Gap(SUBSCRIPTION, why, blocked=True, exchange=exchange)
+        return
+    params = reply.sent.get("params")
+    asked = params.get("notifications") if isinstance(params, Mapping) else None
+    yield Subscription(
+        SUBSCRIPTION,
+        exchange,
+        evidence.server,
+        reply.revision,
+        reply,
+        stream if opened else None,
+        asked if isinstance(asked, Mapping) else {},
+    )
+
+
 def _event_ids(stream: Stream) -> frozenset[str]:
     """Return the ids of a stream's events; an empty one is none."""
     return frozenset(event.id for event in stream.events if event.id)
@@ -134,6 +180,8 @@ def _stream(evidence: Evidence, exchange: Exchange) -> EventStream | None:
     """Return an exchange of the MCP endpoint as an event stream; None where it is none."""
     response = exchange.response
     of_mcp = exchange.request.method == "POST" or exchange.subject == LISTEN
+    if exchange.kind is Kind.INTEROP:
+        return None
     if response is None or response.media_type != _EVENT_STREAM or not of_mcp:
         return None
     reply = evidence.reply(exchange)

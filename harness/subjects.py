@@ -21,7 +21,6 @@ from .transcript import Era, Exchange, Request
 if TYPE_CHECKING:
     from .schemas import Validators
 
-
 HOW_TO_SAY_PRODUCTION = "say `production: true` in adcp.yaml, or pass --adcp-production"
 
 
@@ -48,6 +47,11 @@ class Subject:
     @property
     def opening(self) -> Request | None:
         """The request that opened the session, where it had other credentials; None: any of the same caller does."""
+        return None
+
+    @property
+    def preceding(self) -> Request | None:
+        """What has to be sent in a session before the request, to see the same; None: nothing."""
         return None
 
     @property
@@ -303,6 +307,12 @@ class HttpProbed(Subject):
     reply: Reply
     normal: Reply | None
     versions: frozenset[str] = frozenset()
+
+    @property
+    def preceding(self) -> Request | None:
+        """The DELETE that ended the session."""
+        ended = self.normal if self.probe is HttpProbe.SESSION_ENDED else None
+        return ended.exchange.request if ended else None
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,12 @@ from .conversation import Conversation, Headers, Said
 from .diagnosis import no_tools
 from .evidence import UNKNOWN_TOOL_SUBJECT
 from .extraction import extract_success
+from .interop.phase import OfficialClient, official_client
 from .listing import Listing
 from .oauth import OAuthError, fetch_token
 from .opening import open_session
+from .param_headers import ParamHeaders
+from .patience import Patience
 from .plan import Plan, PlanRequest, plan
 from .probes import pages, refusals, transport
 from .probes.http import HttpProbes
@@ -89,12 +92,14 @@ class Surveyor:
         self._followed: list[PlannedCall] = []  # calls that an answer led to
         self._succeeded: list[PlannedCall] = []
         self._not_tried: list[NotCalled] = []  # of what is no call of the plan
+        self._patience = Patience(order.limits.max_response_bytes)
         self._chains: dict[str, float] = {}
         self._lead = 0.0
         self._done = 0
         self._listed: set[str] = set()
         self._named: set[str] = set()  # subjects of the plan: what an answer leads to takes none of them
         self._lanes: list[Lane] = []
+        self._client: OfficialClient | None = None
         self._talk: Conversation
         self._listing: Listing
         self.plan: Plan | None = None
@@ -110,7 +115,11 @@ class Surveyor:
             )
 
     async def _run(self) -> None:
+        order = self._order
         async with AsyncExitStack() as stack:
+            if not order.only_plan:
+                secret = (*order.target.secrets(), *order.secrets)
+                self._client = await stack.enter_async_context(official_client(order.plan, secret))
             cookies = CookieStore()
             for _ in range(self._limits.concurrency + 1):
                 self._lanes.append(await stack.enter_async_context(Lane(self._order.connection, cookies)))
@@ -144,6 +153,7 @@ class Surveyor:
         if self._listing.failed is not None:
             raise _GaveUp(no_tools(self._order.target, self._listing.failed))
         self._listed = {tool["name"] for tool in tools}
+        self._talk.session.param_headers = ParamHeaders(tools).of
         self._lead = self.recorder.elapsed
         self.plan = plan(tools, self._order.plan, self._run_id)
         self._named = {call.subject for call in self.plan.calls}
@@ -165,6 +175,7 @@ class Surveyor:
             *(self.plan.not_called if self.plan else ()),
             *(self._schedule.not_called if self._schedule else ()),
             *self._not_tried,
+            *((self._client.left_out,) if self._client is not None and self._client.left_out else ()),
             *(
                 NotCalled(call.subject, "the survey ended before it")
                 for call in sorted(unmade, key=lambda call: place[call.subject])
@@ -189,6 +200,7 @@ class Surveyor:
                 seconds=round(self.recorder.elapsed, 6),
                 longest_chain=round(self._lead + max(self._chains.values(), default=0.0), 6),
                 tls=tls,
+                interop=self._client.found if self._client is not None else None,
             ),
             exchanges,
         )
@@ -232,6 +244,11 @@ class Surveyor:
         else:
             await self._call_all(made.calls, http)
         await http.follow(self._lanes)
+        if self._client is not None and self._schedule is not None:
+            if len(self._lanes) == 1:
+                await self._lanes[0].rest()
+            calls = self._schedule.made
+            await self._client.visit(self._talk, order.connection, self.recorder, self._limits, calls)
 
     async def _call_as_others_too(self, calls: tuple[PlannedCall, ...], http: HttpProbes) -> None:
         order = self._order
@@ -295,9 +312,12 @@ class Surveyor:
         said = await self._tools_call(lane, (Phase.CALLS, index), call, Kind.CALL)
         kind, data = self._outcome(call, said)
         self._chains[call.subject] = self._chain_before(call) + said.exchange.seconds
+        if over := self._patience.is_over(said.exchange):
+            schedule.give_up_on(call.tool, over)
         accepted = kind in (Class.SUCCESS, Class.INTERIM)
         self._succeeded += [call] if kind is Class.SUCCESS else []
-        schedule.finished(call, accepted=accepted, payload=data if accepted else None)
+        heard = not self._patience.is_tried(call.tool)
+        schedule.finished(call, accepted=accepted, payload=data if accepted else None, heard=heard)
         if kind is Class.INTERIM and data is not None:
             await self._poll(lane, call, index, data)
         elif kind is Class.SUCCESS and call.probe is Probe.PAGE:

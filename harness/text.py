@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .session import STATELESS_REVISION
+from .session import HANDSHAKE_REVISIONS, OFFERED, STATELESS_REVISION
 from .transcript import Request
 
 # Controls, bidi marks, zero-width and other invisible characters, separators, halves of surrogate pairs and
@@ -35,8 +35,12 @@ _ADDED_BY_CURL = ("Accept", "Content-Type", "User-Agent")
 _SESSION = "mcp-session-id"
 _IN_SESSION = "[redacted]"  # becomes $SESSION
 _INITIALIZE = (
-    b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", '
-    b'"capabilities": {}, "clientInfo": {"name": "curl", "version": "0"}}}'
+    '{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "REVISION", '
+    '"capabilities": {}, "clientInfo": {"name": "curl", "version": "0"}}}'
+)
+# With or without a space after the colon; the value as it came, but for white space around it.
+_PRINT_SESSION = (
+    f'awk \'tolower($0) ~ /^{_SESSION}:/ {{sub(/^[^:]*:[ \\t]*/, ""); sub(/[ \\t\\r]*$/, ""); print}}\''
 )
 _BODY_SHOWN = 2048  # characters of a request body in a curl line
 
@@ -85,16 +89,24 @@ def quote(value: Any, limit: int = 200) -> str:
     return shown
 
 
-def curl(request: Request, opening: Request | None = None) -> str:
+def curl(
+    request: Request,
+    opening: Request | None = None,
+    *,
+    revision: str | None = None,
+    before: Request | None = None,
+) -> str:
     """Return a command that sends the request again from a shell.
 
     Where the record says `[redacted]` stands a shell variable (`$TOKEN`, `$CREDENTIALS`, or the header's name
     in capitals) for the reader to set. A request in an MCP session opens one of its own first: the run has ended
-    the one that it used; `opening` is the request whose credentials do that, where its own do not. A long body is cut,
-    which a comment says.
+    the one that it used; `opening` is the request whose credentials do that, where its own do not, `revision` the MCP
+    revision that it is opened in, and `before` what was sent in it first. A long body is cut, which a comment says.
     """
     if _is_in_session(request):
-        return f"SESSION=$({_opening(opening or request)}); {curl(_in_new_session(request))}"
+        steps = [f"SESSION=$({_opening(opening or request, revision)})"]
+        steps += [curl(_in_new_session(step)) for step in (before, request) if step is not None]
+        return "; ".join(steps)
     words = ["curl", "-sS", "-i", "-X", _shell(request.method)]
     if any(mark in request.url for mark in "[]{}"):
         words.append("--globoff")
@@ -118,7 +130,7 @@ def _is_in_session(request: Request) -> bool:
     return headers.get(_SESSION, _IN_SESSION) != _IN_SESSION and not stateless
 
 
-def _opening(request: Request) -> str:
+def _opening(request: Request, revision: str | None) -> str:
     """Return a command that opens a session as the request's client would, and prints its id."""
     ours = ("content-type", "accept", _SESSION, "mcp-protocol-version", *_WRITTEN_BY_CURL)
     credentials = tuple((name, value) for name, value in request.headers if name.lower() not in ours)
@@ -127,8 +139,9 @@ def _opening(request: Request) -> str:
         ("Accept", "application/json, text/event-stream"),
         *credentials,
     )
-    opening = curl(Request("POST", request.url, headers, _INITIALIZE))
-    return f"{opening} | awk 'tolower($1) == \"{_SESSION}:\" {{print $2}}' | tr -d '\\r'"
+    offered = revision if revision in HANDSHAKE_REVISIONS else OFFERED
+    body = _INITIALIZE.replace("REVISION", offered).encode()
+    return f"{curl(Request('POST', request.url, headers, body))} | {_PRINT_SESSION}"
 
 
 def _in_new_session(request: Request) -> Request:

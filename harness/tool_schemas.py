@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -63,6 +64,14 @@ class Reference:
     pointer: str
     text: str
     is_local: bool  # it means a place in this schema, where nothing is
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """References that lead back to where they began, without a step into the value."""
+
+    pointer: str  # of one of them
+    texts: tuple[str, ...]  # in their order
 
 
 def too_large(schema: object, most: int = MOST_VALUES) -> str:
@@ -192,6 +201,45 @@ def lost_references(schema: Mapping[str, Any]) -> Iterator[Reference]:
                     yield Reference(place, text, is_local=True)
             elif _joined(base, text) not in bases and not dialects({"$schema": text}):
                 yield Reference(place, text, is_local=False)
+
+
+def circles(schema: Mapping[str, Any]) -> Iterator[Circle]:
+    """Yield the circles in a small schema: what has a schema evaluated again on the same value, whatever that is.
+
+    Only $ref and allOf always do. A recursion through properties or items comes to an end with the value.
+    """
+    found = list(_with_bases(schema))
+    older = (dialects(schema) or (DEFAULT,))[0].startswith("draft-0")  # there nothing stands beside $ref
+    resources = {id(node): resource for _, node, _, resource in found}
+    places = {id(node): link for link, node, _, _ in found}
+
+    def following(node: Mapping[str, Any]) -> Iterator[tuple[str | None, Any]]:
+        text = node.get("$ref")
+        if isinstance(text, str) and (text in ("", "#") or text.startswith("#/")):
+            with suppress(LookupError):
+                yield text, resolve(resources.get(id(node), schema), unquote(text[1:]))
+        if isinstance(parts := node.get("allOf"), list) and not (older and "$ref" in node):
+            yield from ((None, part) for part in parts)
+
+    done: set[int] = set()
+    for _, start, _, _ in found:
+        path: list[tuple[Mapping[str, Any], Iterator[tuple[str | None, Any]], str | None]] = []
+        begun: dict[int, int] = {}
+        ahead: tuple[str | None, Any] | None = (None, start)
+        while ahead is not None or path:
+            if ahead is None:
+                done.add(id(path[-1][0]))
+                begun.pop(id(path.pop()[0]))
+            elif id(ahead[1]) in begun:
+                members = path[begun[id(ahead[1])] :]
+                texts = [text for _, _, text in members[1:]] + [ahead[0]]
+                placed = [id(node) for node, _, _ in members if "$ref" in node and id(node) in places]
+                place = pointer(*path_of((places[placed[0]], "$ref"))) if placed else ""
+                yield Circle(place, tuple(text for text in texts if text is not None))
+            elif isinstance(ahead[1], Mapping) and id(ahead[1]) not in done:
+                begun[id(ahead[1])] = len(path)
+                path.append((ahead[1], following(ahead[1]), ahead[0]))
+            ahead = next(path[-1][1], None) if path else None
 
 
 def _with_bases(schema: Mapping[str, Any]) -> Iterator[tuple[Link, Mapping[str, Any], str, Any]]:

@@ -43,6 +43,7 @@ class Kind(StrEnum):
     HTTP = "http"  # a request that tries one behaviour of the transport or the lifecycle, see HttpProbe
     REPLY = "reply"  # our answer to a request of the server's
     DELETE = "delete"
+    INTEROP = "interop"  # a request of the official client's; only mcp.interop.* speaks of it
 
 
 class End(StrEnum):
@@ -155,6 +156,32 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientStep:
+    """What the official client made of one step: of the connection, the tools, or the result of a call.
+
+    One of `reading`, `raised`, `silent`, `skipped` and `lost` says what became of it.
+    """
+
+    subject: str
+    era: Era
+    reading: str = ""  # what it gave, as JSON; harness/interop/client.py has the members
+    raised: str = ""  # its exception
+    code: int | None = None  # of an exception that stands for a JSON-RPC error
+    places: tuple[str, ...] = ()  # JSON pointers into the JSON-RPC result, of what it did not take
+    silent: bool = False  # it had the answer and gave nothing
+    skipped: str = ""  # why it never came to that
+    lost: str = ""  # why nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class Interop:
+    """What the official client made of the server; `version` is its own."""
+
+    version: str
+    steps: tuple[ClientStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """What was asked of whom and how it went: the first line of a transcript."""
 
@@ -174,6 +201,7 @@ class Survey:
     seconds: float = 0.0
     longest_chain: float = 0.0  # seconds of the longest row of calls that had to wait for each other
     tls: Tls | None = None  # None: plain HTTP, or no connection
+    interop: Interop | None = None  # None: the official client was not asked; not_called says why
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,9 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
         source=rule.source,
         expected=safe(problem.expected, 300),
         received=safe(problem.received, 300),
-        curl=curl(exchange.request, subject.opening) if exchange else "",
+        curl=curl(exchange.request, subject.opening, revision=subject.revision, before=subject.preceding)
+        if exchange
+        else "",
         further=tuple(safe(text, 300) for text in problem.further),
     )
 

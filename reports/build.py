@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -100,7 +101,12 @@ def _target(facts: TargetFacts) -> Target:
     survey = evidence.transcript.survey
     exchanges = evidence.transcript.exchanges
     server = evidence.server
-    left_out = (*(NotChecked(item.item, item.why) for item in survey.not_called), *facts.not_checked)
+    kinds: Counter[str] = Counter()
+    for exchange in exchanges:
+        kinds[str(exchange.kind)] += 1 + len(exchange.redirects)
+    # What keeps a verdict back comes first: a summary cuts a long list.
+    not_called = sorted(survey.not_called, key=lambda item: not item.blocked)
+    left_out = (*(NotChecked(item.item, item.why) for item in not_called), *facts.not_checked)
     return Target(
         url=safe(survey.url, _LONG),
         name=safe(survey.name),
@@ -117,7 +123,8 @@ def _target(facts: TargetFacts) -> Target:
         counts=count(facts.findings),
         transcript=facts.transcript,
         survey=SurveyCost(
-            requests=sum(1 + len(exchange.redirects) for exchange in exchanges),
+            requests=sum(kinds.values()),
+            requests_by_kind=dict(kinds.most_common()),
             retries=evidence.transcript.retries,
             seconds=round(survey.seconds, 3),
             longest_chain_seconds=round(survey.longest_chain, 3),

@@ -69,6 +69,7 @@ class SurveyCost:
     """What the survey took. Times in seconds."""
 
     requests: int
+    requests_by_kind: Mapping[str, int]
     retries: int
     seconds: float
     longest_chain_seconds: float

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from pytest_adcp.harness.calls import Purpose
+from pytest_adcp.harness.calls import HttpProbe, Purpose
 from pytest_adcp.harness.classify import Class
 from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.probes.http import FOREIGN_HOST, subject
 from pytest_adcp.harness.reading import read
 from pytest_adcp.harness.release import BEFORE_3, WHY_BEFORE_3
 from pytest_adcp.harness.rules import Judged
@@ -23,7 +24,6 @@ from .model import Observation
 
 _CERTIFICATE_DAYS = 30  # before its end a certificate is worth a word
 _LISTED = 1000  # tools that are looked at
-_NAMED = 10  # places that redirects led to that are told one by one
 
 
 def observe(evidence: Evidence) -> Iterator[Observation]:
@@ -37,7 +37,7 @@ def observe(evidence: Evidence) -> Iterator[Observation]:
     yield from _other_tools(evidence)
     yield from _against_purpose(evidence)
     yield from _retries(evidence.transcript.exchanges)
-    yield from _redirects(evidence.transcript.exchanges)
+    yield from _foreign_host(evidence.transcript.exchanges)
 
 
 def _release(evidence: Evidence) -> Observation:
@@ -154,14 +154,13 @@ def _retries(exchanges: tuple[Exchange, ...]) -> Iterator[Observation]:
         yield Observation("retries", note, retried[0].index)
 
 
-def _redirects(exchanges: tuple[Exchange, ...]) -> Iterator[Observation]:
-    led: dict[str, list[Exchange]] = {}
-    for exchange in exchanges:
-        if exchange.redirects:
-            led.setdefault(exchange.redirects[-1], []).append(exchange)
-    for where, redirected in list(led.items())[:_NAMED]:
-        note = f"{plural(len(redirected), 'request')} followed a redirect to {safe(where)}"
-        yield Observation("redirects", note, redirected[0].index)
+def _foreign_host(exchanges: tuple[Exchange, ...]) -> Iterator[Observation]:
+    """Yield that a server on this machine serves requests of any Host: no clause forbids it, and DNS rebinding uses it."""
+    name = subject(HttpProbe.HOST_FOREIGN)
+    tried = next((e for e in exchanges if e.kind is Kind.HTTP and e.subject == name and not e.retried), None)
+    if tried is not None and tried.response is not None and 200 <= tried.response.status < 300:
+        note = f"a request with Host: {FOREIGN_HOST} is served; a server on loopback that looks at Host keeps DNS rebinding out"
+        yield Observation("foreign-host", note, tried.index)
 
 
 def _index(exchange: Exchange | None) -> int | None:

@@ -12,14 +12,14 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import one_line, plural, safe
 from pytest_adcp.harness.verdict import Outcome, Verdict
 
-from .model import NotChecked, Observation, Report, ReportedFinding, Target
+from .model import NotChecked, Observation, Report, ReportedFinding, SurveyCost, Target
 
 Line = tuple[str, dict[str, bool]]
 """A line and how pytest's TerminalReporter.write_line is to mark it."""
 
 _COLOURS = {Verdict.CONFORMANT: "green", Verdict.NONCONFORMANT: "red", Verdict.INCONCLUSIVE: "yellow"}
 _SHOWN = 3  # of subjects, messages, rules, items: the rest is counted
-_GROUPS = 8  # of blocked reasons, things not checked, observations
+_GROUPS = 8  # of things not checked and not blocked, observations
 _BRIEF = 240  # characters of an advisory's message and of its fix
 _PARAGRAPH = 2000  # characters of any text: a report may be a foreign file
 _COMMAND = 10_000  # characters of a line that is not wrapped
@@ -83,6 +83,7 @@ class _Page:
         for reason in others:
             yield from self._paragraph(f"also: {reason}")
         yield _line(_counts(target))
+        yield from self._requests(target.survey)
         for group in _by(failed, lambda item: item.rule):
             yield from self._failed(group)
         for group in _by(_of(target, Outcome.ADVISORY), lambda item: item.rule):
@@ -90,6 +91,12 @@ class _Page:
         yield from self._blocked(_of(target, Outcome.BLOCKED))
         yield from self._not_checked(target.not_checked)
         yield from self._observed(target.observations)
+
+    def _requests(self, cost: SurveyCost) -> Iterator[Line]:
+        if cost.requests_by_kind:
+            kinds = ", ".join(f"{number} {kind}" for kind, number in cost.requests_by_kind.items())
+            text = f"requests: {cost.requests} in {cost.seconds:.1f} s ({kinds})"
+            yield from ((line, {}) for line in self._wrapped(text, "", _INDENT))
 
     def _failure(self, group: Sequence[ReportedFinding]) -> str:
         return f"{_title('FAILED', group)}{self._subjects(group)}: {one_line(group[0].message, _BRIEF)}"
@@ -131,13 +138,12 @@ class _Page:
             yield from self._labelled("fix", one_line(first.fix, _BRIEF))
 
     def _blocked(self, findings: Sequence[ReportedFinding]) -> Iterator[Line]:
-        groups = _by(findings, lambda item: item.message)
-        for group in groups[: self._groups]:
+        # All of them: each keeps something from being judged, and none may hide behind a count.
+        for group in _by(findings, lambda item: item.message):
             yield ("", {})
             yield from self._heading(f"BLOCKED: {group[0].message}", yellow=True)
             rules = self._some([item.rule for item in group])
             yield from self._paragraph(f"not judged: {rules}{self._subjects(group)}")
-        yield from self._more(groups, "reason")
 
     def _not_checked(self, left_out: Sequence[NotChecked]) -> Iterator[Line]:
         groups = _by(left_out, lambda item: item.why)

@@ -16,7 +16,7 @@ from scripted import Call, Hook, Raw, Reply, answer, definition, good, initializ
 MIB = 1024 * 1024
 NEAR_THE_LIMIT = 16 * MIB - 400
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\u2066\x00\x9b31m\r\n<script>&amp;`|"
-_JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
 
@@ -30,6 +30,7 @@ class Hostile:
     judged: bool = True
     failed: tuple[str, ...] = ()  # MUST rules
     seconds: float = 0.6  # that a request may take
+    slow: bool = False  # left out of the normal run: another one is much like it, and each takes seconds
 
 
 def products(raw: Raw) -> Hook:
@@ -58,7 +59,7 @@ def trickled_header(peer: Peer) -> None:
 
 
 def trickled_body(peer: Peer) -> None:
-    peer.send(_JSON, b"Content-Length: 100000\r\n\r\n")
+    peer.send(JSON, b"Content-Length: 100000\r\n\r\n")
     peer.trickle(b" " * 1000, 0.03)
 
 
@@ -72,18 +73,18 @@ def endless_stream(data: bytes, pause: float) -> Raw:
     return raw
 
 
-_LOG = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n'
+LOG = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n'
 
 
 # -- size ---------------------------------------------------------------------------------------------------------
 
 
 def many_headers(peer: Peer) -> None:
-    peer.send(_JSON, b"X: y\r\n" * 100_000, b"Content-Length: 2\r\n\r\n{}")
+    peer.send(JSON, b"X: y\r\n" * 100_000, b"Content-Length: 2\r\n\r\n{}")
 
 
 def declared(peer: Peer) -> None:
-    peer.send(_JSON, b"Content-Length: 1073741824\r\n\r\n", b" " * 1000)
+    peer.send(JSON, b"Content-Length: 1073741824\r\n\r\n", b" " * 1000)
     peer.pause()
 
 
@@ -145,8 +146,8 @@ def many_events(call: Call) -> Reply:
 # -- HTTP ---------------------------------------------------------------------------------------------------------
 
 
-def redirect(call: Call) -> Reply | None:
-    return Reply(status=307, headers=["Location: /mcp"]) if call.tool == "get_products" else None
+def redirect_to(place: str) -> Reply:
+    return Reply(status=307, headers=[f"Location: {place}"])
 
 
 def reset_after(data: bytes) -> Raw:
@@ -249,41 +250,22 @@ def large_one(says: str, make: Callable[[Call], Reply], number: int = 6, **membe
     return Hostile(says, first(number, make), seconds=10, **members)
 
 
-_RESETS = {
+RESETS = {
     "before a byte": b"",
     "in the status line": b"HTTP/1.1 2",
-    "in the headers": _JSON,
-    "in the body": _JSON + b'Content-Length: 100\r\n\r\n{"jsonrpc"',
+    "in the headers": JSON,
+    "in the body": JSON + b'Content-Length: 100\r\n\r\n{"jsonrpc"',
     "in a stream": _STREAM + b'data: {"jsonrpc"',
 }
 
 SERVERS: dict[str, Hostile] = {
-    "no answer": Hostile("no response headers after", products(silence)),
     "no answer to anything": Hostile("no response headers after", everything(silence), judged=False),
-    "a trickled header": Hostile("no response headers after", products(trickled_header)),
-    "a trickled body": Hostile("no end of the body after", products(trickled_body)),
-    "a stream without events": Hostile(
-        "event stream: 0 events, no response after", products(endless_stream(b": ping\n\n", 0.02))
-    ),
-    "a stream of events": Hostile("no response after", products(endless_stream(_LOG, 0.02))),
-    "a flood of events": Hostile(
-        "2000 events, and no response among them", products(endless_stream(_LOG * 500, 0.0))
-    ),
     "a wrong id": Hostile(
         "does not carry the id of its request", wrong_id, code=1, failed=("mcp.jsonrpc.id",)
     ),
-    "a gzip bomb": Hostile("more than 16777216 bytes", first(2, bomb), seconds=5),
-    "a gzip bomb in a gzip bomb": Hostile("more than 16777216 bytes", first(2, bomb_in_a_bomb), seconds=5),
-    "ten codings": Hostile("10 content codings on top of each other", first(2, many_codings)),
-    "1 GB declared": Hostile("content-length is 1073741824", products(declared)),
-    "100,000 headers": Hostile("too many response headers", products(many_headers)),
-    "a redirect loop": Hostile("HTTP 307: redirected to /mcp", redirect),
-    **{
-        f"reset {when}": Hostile("the connection was reset", products(reset_after(data)))
-        for when, data in _RESETS.items()
-    },
+    "a gzip bomb": Hostile("more than 16777216 bytes", first(99, bomb), seconds=5, slow=True),
+    "a gzip bomb in a gzip bomb": Hostile("more than 16777216 bytes", first(99, bomb_in_a_bomb), seconds=5),
     "reset on everything": Hostile("the connection was reset", everything(reset_after(b"")), judged=False),
-    "noise": Hostile("what came is not HTTP", products(noise)),
     "noise in place of everything": Hostile("does not speak HTTP/1.1", everything(noise), judged=False),
     "100,000 levels": Hostile("nested so deeply", deep(100_000), code=0, seconds=5),
     "300,000 levels": Hostile("more than 250,000 levels deep", deep(300_000), seconds=5),
@@ -292,7 +274,7 @@ SERVERS: dict[str, Hostile] = {
     "traps in a schema": Hostile('its inputSchema requires "filters"', evil_schema(), code=0),
     "controls in every string": Hostile("nonconformant", evil_strings, code=1),
     "arrays": large_one("more than 500,000 JSON values", large(b"[", b"[],", b"1]")),
-    "numbers": large_one("more than 500,000 JSON values", large(b"[", b"1e999,", b"1]")),
+    "numbers": large_one("more than 500,000 JSON values", large(b"[", b"1e999,", b"1]"), slow=True),
     "objects up to the limit": large_one(
         "takes more memory than a run has", large(b"[", b'{"a":1},', b"{}]", 1_800_000), 3
     ),
@@ -305,8 +287,11 @@ SERVERS: dict[str, Hostile] = {
         "takes more memory than a run has",
         large(b'{"\xf0\x9f\x98\x80' + b"k" * (10 * MIB) + b'":[', b'"\\ud800",', b"1]}", 10 * MIB + 400),
         3,
+        slow=True,
     ),
-    "escaped brackets": large_one("more than 500,000 JSON values", in_text(b"\\u005b" * 2_000_000), 3),
+    "escaped brackets": large_one(
+        "more than 500,000 JSON values", in_text(b"\\u005b" * 2_000_000), 3, slow=True
+    ),
     "a name twice": Hostile(
         "stands twice",
         first(1, large(b"{", b'"a":1,', b'"a":0}', 2 * MIB)),

@@ -28,7 +28,6 @@ FAULTS: dict[str, tuple[Evidence, dict[str, Outcome]]] = {
     # -- a request gets one response -------------------------------------------------------------------------
     "empty body": (answered(b""), {"jsonrpc.answered": FAILED}),
     "white space": (answered(b"\r\n \n"), {"jsonrpc.answered": FAILED}),
-    "202": (answered(b"", status=202, content_type=""), {"jsonrpc.answered": FAILED}),
     "204": (answered(b"", status=204, content_type=""), {"jsonrpc.answered": FAILED}),
     "HTML": (answered(b"<html>Welcome</html>", content_type="text/html"), {"jsonrpc.answered": FAILED}),
     "plain text": (answered(b"[done]", content_type="text/plain"), {"jsonrpc.answered": FAILED}),

@@ -14,11 +14,12 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from rawserver import Peer, Request, serve
+from scripted import message_of
 
 RATE, FIRST_RATE = (
     0.5,
@@ -93,7 +94,7 @@ class Traffic:
     def chance(self, seed: int, request: Request) -> random.Random:
         """Return what decides over the answer to a request."""
         verb, path, _ = request.line.split()
-        message = json.loads(request.body) if request.body else {}
+        message = message_of(request.body)
         name = f"{verb} {path} {message.get('method')} {message.get('params', {}).get('name', '')[:12]}"
         with self.lock:
             self.exchanges += 1
@@ -128,7 +129,8 @@ def mutating(port: int, seed: int) -> Iterator[Traffic]:
 
 def _ask(port: int, request: Request) -> Answer:
     verb, path, _ = request.line.split()
-    upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    # A stream that a client opens has no end; what came soon is passed on as all of it.
+    upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=0.1 if verb == "GET" else 10)
     try:
         headers = {
             name: value for name, value in request.headers if name.lower() not in ("host", "connection")
@@ -141,7 +143,11 @@ def _ask(port: int, request: Request) -> Answer:
             for name, value in response.getheaders()
             if name.lower() not in left_out
         ]
-        return Answer(response.status, kept, response.read())
+        body = b""
+        with suppress(TimeoutError):
+            while data := response.read1(1 << 16):
+                body += data
+        return Answer(response.status, kept, body)
     finally:
         upstream.close()
 

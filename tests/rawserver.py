@@ -96,6 +96,11 @@ class Peer:
                 return True
         return False
 
+    def close(self) -> None:
+        """End the connection behind what was sent."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+
     def reset(self) -> None:
         """Close with RST instead of FIN."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -52,7 +52,7 @@ class Call:
 
     @property
     def tool(self) -> str:
-        return self.message["params"]["name"] if self.method == "tools/call" else ""
+        return str(self.message["params"].get("name", "")) if self.method == "tools/call" else ""
 
     @property
     def name(self) -> str:

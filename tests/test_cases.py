@@ -35,7 +35,15 @@ FAMILIES = (
 ENVELOPED = ("contexts/", "envelopes/", "pagination/")
 ON_ANSWERS = {Judged.RESULT, Judged.ANSWER, Judged.SUCCESS, Judged.ERROR, Judged.INTERIM}
 # Tool definitions, which are shortened here, have cases of their own: see data/tools.yaml.
-RULES = {rule.id: rule for rule in load(CORE) if rule.family in FAMILIES and rule.judged is not Judged.PAGE}
+# So have the rules that MCP 2026-07-28 alone asks for.
+MODERN = ("stateless", "modern_errors", "meta", "parameter_headers", "subscriptions")
+RULES = {
+    rule.id: rule
+    for rule in load(CORE)
+    if rule.family in FAMILIES
+    and rule.judged is not Judged.PAGE
+    and not rule.function.__module__.endswith(MODERN)
+}
 CASES = {case.id: case for case in load_cases()}
 
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pytest_adcp.harness import demo
+from pytest_adcp.harness import demo, own_process
 from pytest_adcp.harness.demo import DemoError, demo_seller
 from pytest_adcp.harness.transcript import End
 from runs import run
@@ -52,7 +52,7 @@ def test_one_that_ends_at_once_says_so(capfd: pytest.CaptureFixture[str]) -> Non
 
 def test_one_that_never_speaks_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "_START_SECONDS", 0.5)
-    monkeypatch.setattr(demo, "_BOOT", "import time; time.sleep(60)")
+    monkeypatch.setattr(own_process, "_BOOT", "import time; time.sleep(60)")
     began = time.monotonic()
     with pytest.raises(DemoError, match="did not start"), demo_seller():
         pass

@@ -282,6 +282,30 @@ def test_a_list_of_tools_that_does_not_come() -> None:
     assert "no answer in time" in found.message
 
 
+# -- limits of this harness ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["initialize", "tools/list"])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (b"[" + b"[]," * 600_000 + b"1]", "more than 500,000 JSON values: not read"),
+        (b"[" * 300_000 + b"]" * 300_000, "more than 250,000 levels deep: not read"),
+        (b'"' + b"x" * (17 << 20) + b'"', "16777216 bytes are read at most"),
+    ],
+    ids=["values", "levels", "bytes"],
+)
+def test_an_answer_over_a_limit_names_it(where: str, value: bytes, words: str) -> None:
+    def hook(call: Call) -> Reply | None:
+        body = b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (json.dumps(call.message.get("id")).encode(), value)
+        return Reply(body=body, headers=["Content-Type: application/json"]) if call.method == where else None
+
+    found = at("/mcp", hook)
+    assert words in found.message
+    assert "pagination" not in found.message
+    assert found.cure
+
+
 # -- credentials --------------------------------------------------------------------------------------------------
 
 CHALLENGE = (

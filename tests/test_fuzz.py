@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ SLOW = os.environ.get("ADCP_SLOW") == "1"
 PARTS = 4  # run beside each other
 MUTATED = (20_000 if SLOW else 500) // PARTS
 LIMITS = Limits(request_timeout=0.5, survey_timeout=6.0, concurrency=1)
+MOST_FAILURES = 20 if SLOW else 1
 SLACK = 15.0  # seconds of computing, the seller's and the proxy's among them
 INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
@@ -63,7 +65,7 @@ def fuzzed(seed: int, folder: Path) -> Traffic:
         mutating(urlsplit(url).port or 0, seed) as traffic,
     ):
         started = time.process_time()  # a busy machine may stop us for a minute
-        transcript = survey(traffic.url, limits=LIMITS, probes=False)
+        transcript = survey(traffic.url, limits=LIMITS)
         seconds = time.process_time() - started
         shown = judged(transcript, folder)
     assert seconds < LIMITS.survey_timeout + SLACK
@@ -81,15 +83,17 @@ def seeds(part: int) -> Iterator[int]:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_answer_breaks_the_harness(part: int, tmp_path: Path, record_property: Any) -> None:
     total: Counter[str] = Counter()
+    failures: list[str] = []
     for seed in seeds(part):
         try:
             traffic = fuzzed(seed, tmp_path)
-        except Exception as error:
-            error.add_note(f"seed {seed}")
-            raise
+        except Exception:
+            failures.append(f"seed {seed}: {traceback.format_exc()}")
+            assert len(failures) < MOST_FAILURES, "\n".join(failures)
+            continue
         total.update(surveys=1, exchanges=traffic.exchanges, mutated=traffic.mutated)
         if total["mutated"] >= MUTATED:
             break
     for name, number in total.items():
         record_property(name, number)
-    assert total["mutated"] >= MUTATED
+    assert not failures, "\n".join(failures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,7 +20,7 @@ from pytest_adcp.harness.wire import Sent
 from scripted import Call, scripted
 from surveys import FAST, survey
 
-HEADERS = {"accept", "content-type", "mcp-protocol-version", "mcp-session-id", "origin"}
+HEADERS = {"accept", "content-type", "host", "mcp-protocol-version", "mcp-session-id", "origin"}
 
 
 @contextmanager
@@ -45,6 +46,7 @@ def test_each_probe_is_sent_once_and_all_of_them_are_few() -> None:
     with surveyed() as transcript:
         sent = [exchange.subject for exchange in probes(transcript)]
     optional = {HttpProbe.RESOURCES, HttpProbe.PROMPTS, HttpProbe.COMPLETIONS, HttpProbe.LOGGING}
+    optional |= {HttpProbe.DELETE}  # of the stateless era
     assert len(sent) == len(set(sent)) == MOST
     assert set(sent) >= {subject(probe) for probe in HttpProbe if probe not in optional}
 
@@ -53,6 +55,7 @@ def test_a_server_of_the_stateless_era_gets_those_of_that_era() -> None:
     with surveyed(eras=Eras.STATELESS) as transcript:
         sent = names(transcript)
     assert {subject(HttpProbe.GET_STREAM), subject(HttpProbe.MALFORMED), subject(HttpProbe.ID_EMPTY)} <= sent
+    assert subject(HttpProbe.DELETE) in sent
     assert not [name for name in sent if "session" in name or "initialize" in name or "version" in name]
 
 
@@ -81,7 +84,7 @@ def test_each_differs_from_the_plain_request_in_one_thing() -> None:
             continue
         request = sent[subject(variant.probe)].request
         differing = headers(request).items() ^ headers(plain).items()
-        body = variant.rpc or variant.request_id is not None
+        body = variant.rpc or variant.body or variant.request_id is not None
         assert len({name for name, _ in differing}) == (
             0 if body or variant.probe is HttpProbe.PING else 1
         ), variant
@@ -148,11 +151,12 @@ def test_silence_ends_them_and_not_the_survey() -> None:
 
 def test_failures_of_probes_do_not_end_a_survey() -> None:
     recorder = Recorder(Limits(), Redactor(()), lambda _: None)
+    tools = itertools.cycle(("get_products/sample", "get_signals/sample"))
 
     def add(kind: Kind, end: End) -> None:
         response = Response(200, "HTTP/1.1", (), b"", 0) if end is End.COMPLETE else None
         sent = Sent(Request("POST", "http://seller.test/", ()), response, end)
-        recorder.add((Phase.HTTP, 0), sent, kind=kind, subject="x", started=0.0)
+        recorder.add((Phase.HTTP, 0), sent, kind=kind, subject=next(tools), started=0.0)
 
     add(Kind.CALL, End.COMPLETE)
     for _ in range(SAME_FAILURES):

@@ -11,7 +11,7 @@ from evidence import Http, answered, finding, judge_all, stream, surveyed, tool_
 from pytest_adcp.harness import jsonreader, jsontext, readings
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.subjects import Answer, Gap
-from pytest_adcp.harness.transcript import End, Transcript
+from pytest_adcp.harness.transcript import End, Limits, Transcript
 from pytest_adcp.harness.verdict import Outcome
 from reported import with_calls
 
@@ -117,9 +117,22 @@ def test_a_saved_transcript_gives_the_same(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_wide_characters_count_as_what_they_take() -> None:
-    sizes = [readings._size(text.encode()) for text in ("a" * 100, "é" * 50, "€" * 34, "😀" * 25)]
-    assert sizes == sorted(sizes)
+    texts = ("a" * 100, "é" * 50, "€" * 34, "😀" * 25, "a" * 99 + "😀", "é" * 49 + "€")
+    for text in texts:
+        taken = len(text) * (1 if max(text) < "\u0100" else 2 if max(text) < "\U00010000" else 4)
+        assert taken <= readings._size(text.encode()) / 2 <= 2 * taken
     assert readings._size(b"\\ud83d" * 10) == 4 * readings._size(b"\\u0020" * 10)
+
+
+def test_a_whole_answer_of_wide_characters_fits() -> None:
+    most = Limits().max_response_bytes
+    assert readings._size("😀".encode() * (most // 4)) < readings.MOST_HELD
+    assert readings._size("😀".encode() + b"a" * (most - 4)) > readings.MOST_HELD
+
+
+def test_what_is_no_utf8_counts_a_character_for_each_byte() -> None:
+    broken = b'"' + b"\x80" * 100 + b'"'
+    assert readings._size(broken) >= 2 * 2 * len(broken.decode("utf-8", "replace"))
 
 
 def test_why_an_exchange_ended_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:

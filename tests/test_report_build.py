@@ -152,8 +152,10 @@ def test_observations() -> None:
         discover=both,
         tools=[{"name": name, "inputSchema": {}} for name in names],
     )
+    # A redirect that was followed is a finding of its own, and told there.
     led = {"kind": Kind.PROBE, "redirects": ("http://seller.test/b",), "retried": True}
-    notes = observed(with_calls(evidence, led))
+    host = {"kind": Kind.HTTP, "subject": "http/host-foreign"}
+    notes = observed(with_calls(evidence, led, host))
     assert list(notes) == [
         "release",
         "both-eras",
@@ -161,13 +163,13 @@ def test_observations() -> None:
         "other-tools",
         "bad-request-accepted",
         "retries",
-        "redirects",
+        "foreign-host",
     ]
     assert "--adcp-spec" in notes["release"]
     assert "handshake era" in notes["both-eras"]
     assert notes["other-tools"].startswith("1 listed tool ")
     assert "get_products/brief" in notes["bad-request-accepted"]
-    assert notes["redirects"].endswith("http://seller.test/b")
+    assert "evil.example is served" in notes["foreign-host"]
 
 
 @pytest.mark.parametrize(

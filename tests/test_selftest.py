@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from bundle import validators
 from pytest_adcp.harness.calls import Expect
+from pytest_adcp.harness.interop.process import why_not
 from pytest_adcp.harness.plan import ConfiguredCall
 from pytest_adcp.harness.rules import Level, load
 from pytest_adcp.harness.seller.faults import Fault, faults
@@ -41,6 +42,8 @@ def test_clean_seller_passes_every_rule(era: str, answers: str, sessions: bool, 
 def test_fault_breaks_exactly_its_rules(fault: Fault) -> None:
     if fault.engine:
         pytest.importorskip("jsonschema_rs")
+    if fault.interop and why_not():
+        pytest.skip(why_not())
     with running(SellerOptions(fault=fault.name, **fault.needs)) as url:
         calls = [_configured(call) for call in fault.calls]
         mutating = fault.mutating or any(catalogue()[call.tool].mutating for call in calls)
@@ -50,6 +53,7 @@ def test_fault_breaks_exactly_its_rules(fault: Fault) -> None:
             credentials=Credentials(bearer=fault.needs.get("bearer")),
             allow_mutating=mutating,
             sandbox_account=DEMO_ACCOUNT,
+            interop=fault.interop,
         )
     schemas = validators()
     findings = judge_core(transcript, schemas, production=fault.production)

@@ -27,10 +27,14 @@ from pytest_adcp.harness.seller.faults import (
     fault_named,
     faults,
     http,
+    interop,
     leaks,
+    modern,
+    parameter_headers,
     repeats,
     sessions,
     stateless,
+    subscriptions,
 )
 
 BRIEF = {"buying_mode": "brief", "brief": "CTV", "context": {"trace": 1}}
@@ -43,7 +47,18 @@ CALLS = {
     "capabilities": ("get_adcp_capabilities", {}),
     "unknown": ("no_such_tool", {}),
 }
-_ELSEWHERE = (definitions, behaviour, repeats, envelopes, leaks, events, stateless, http, sessions)
+_OF_CONTENT = (definitions, behaviour, repeats, envelopes, leaks)
+_ELSEWHERE = (
+    *_OF_CONTENT,
+    events,
+    stateless,
+    modern,
+    parameter_headers,
+    subscriptions,
+    http,
+    sessions,
+    interop,
+)
 LIMIT = 16 * 1024 * 1024  # bytes read of one answer
 HANGS = 0.5  # seconds given to answers that never end
 PATIENCE = 20.0
@@ -116,6 +131,10 @@ unknown-content-block       | GOOD   | {"type":"json"
 text-block-without-text     | GOOD   | {"type":"text"}
 is-error-number             | CALLED | "isError":0}
 is-error-string             | BAD    | "isError":"true"}
+meta-list                   | GOOD   | "_meta":\[\]
+meta-null                   | GOOD   | "_meta":null
+meta-key                    | GOOD   | "_meta":{"_trace":"1"}
+meta-keys                   | GOOD   | "_meta":{"trace-id":1,"com.example/":2
 duplicate-tool              | list     | "name":"get_adcp_capabilities".*"name":"get_adcp_capabilities"
 unknown-tool-success        | unknown  | "text":"Done."
 error-unflagged             | BAD    | "context":{"trace":1}}}}
@@ -212,6 +231,7 @@ server-info-without-version   | initialize | "serverInfo":{"name":"[^"]*","title
 version-1999                  | initialize | "protocolVersion":"1999-01-01"
 version-2024                  | initialize | "protocolVersion":"2024-11-05"
 no-tools-capability           | initialize | "capabilities":{}
+discover-without-tools        | discover   | "capabilities":{}
 discover-without-versions     | discover   | "result":{"resultType":"complete","capabilities"
 sse-ends-early              | CALLED | \n: nothing to say\n\n\Z
 sse-unterminated            | CALLED | [^\n]\n\Z

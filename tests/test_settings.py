@@ -65,6 +65,7 @@ def test_defaults() -> None:
         calls=(),
         auto=True,
         probes=True,
+        interop=True,
         spec=None,
         schemas=None,
         report_dir=Path.cwd() / "adcp-report",

@@ -149,7 +149,8 @@ UNJUDGEABLE = {
     "a list": ([], {}, "not an object"),
     "unreadable pattern": ({"pattern": "("}, {}, "cannot be used"),
     "circle": ({"$ref": "#"}, {}, "in a circle"),
-    "two circles": ({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, {}, "a very long time"),
+    "two circles": ({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, {}, "in a circle"),
+    "a circle that may be left": ({"anyOf": [{"type": "object"}, {"$ref": "#"}]}, {}, "again and again"),
     "doubled": ({"$ref": "#/$defs/a0", "$defs": DOUBLED}, {}, "a very long time"),
     "doubled at every level": (TWICE, _value(60), "a very long time"),
     "names": ({"propertyNames": {"$ref": "#/$defs/a0"}, "$defs": DOUBLED}, {"a": 1}, "a very long time"),
@@ -160,6 +161,30 @@ UNJUDGEABLE = {
     ),
     "by name": ({"$ref": "#a", "$defs": {"b": {"$anchor": "a"}}}, {}, "by $id, $anchor"),
 }
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"$ref": "#/$defs/a0", "$defs": DOUBLED}, Outcome.BLOCKED),
+        ({"enum": list(range(60_000))}, Outcome.BLOCKED),
+        ({"anyOf": [{"type": "object"}, {"$ref": "#"}]}, Outcome.BLOCKED),
+        ({"$ref": "#"}, Outcome.NOT_APPLICABLE),
+        ({"properties": {"a": {"$ref": "#"}}}, Outcome.PASSED),
+    ],
+    ids=["doubled", "large", "may be left", "circle", "recursion"],
+)
+def test_what_takes_too_much_is_not_passed_over(schema: Any, expected: Outcome) -> None:
+    assert outcome(judged({"type": "object", **schema}, {"a": {"a": {}}}), RULE) is expected
+
+
+def test_what_nobody_should_judge_by() -> None:
+    schemas = OutputSchemas()
+    assert "in a circle" in schemas.why_not({"$ref": "#"}, {})
+    assert "a very long time" in schemas.why_not({"$ref": "#/$defs/a0", "$defs": DOUBLED}, {})
+    assert "levels deep" in schemas.why_not(_nested(100_000), {})
+    fine: tuple[Any, ...] = (None, [], PRICE, {"$ref": "#/$defs/none"}, {"properties": {"a": {"$ref": "#"}}})
+    assert [schemas.why_not(schema, {"a": {}}) for schema in fine] == [""] * len(fine)
 
 
 @pytest.mark.parametrize("name", UNJUDGEABLE)

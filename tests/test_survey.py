@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from pytest_adcp.harness import listing
-from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.evidence import LIST_AGAIN_SUBJECT, Evidence
 from pytest_adcp.harness.seller import Answers, Eras, SellerOptions, running
 from pytest_adcp.harness.transcript import Era, Exchange, Kind, Transcript
 from pytest_adcp.harness.verdict import Outcome
@@ -160,6 +160,22 @@ def test_pages_are_followed_as_far_as_it_makes_sense(hook: Any, asked: list[Any]
     assert len(subjects(transcript, Kind.LIST)) == len(set(subjects(transcript, Kind.LIST)))
 
 
+def test_a_list_whose_cursor_is_empty_is_read_again_to_its_end() -> None:
+    first_page = pages((FIRST, ""), stateless=True)
+
+    def hook(call: Call) -> Reply | None:
+        if call.method == "tools/list" and call.message["params"].get("cursor") == "":
+            return Reply(result={"tools": SECOND})
+        return first_page(call)
+
+    with scripted(hook) as seller:
+        transcript = survey(seller.url)
+    again = [name for name in subjects(transcript, Kind.PROBE) if name.startswith(LIST_AGAIN_SUBJECT)]
+    assert again == [LIST_AGAIN_SUBJECT, f"{LIST_AGAIN_SUBJECT}/page-2"]
+    found = [item for item in judge_core(transcript) if item.rule == "mcp.tools.stable"]
+    assert [item.outcome for item in found] == [Outcome.PASSED]
+
+
 def test_cursors_without_end_are_left_after_200_pages() -> None:
     def hook(call: Call) -> Reply | None:
         page = {"tools": FIRST, "nextCursor": f"c{call.times}"}
@@ -167,7 +183,7 @@ def test_cursors_without_end_are_left_after_200_pages() -> None:
 
     with scripted(hook) as seller:
         transcript = survey(seller.url)
-    assert len(seller.of("tools/list")) == listing.MAX_PAGES == 200
+    assert len(subjects(transcript, Kind.LIST)) == listing.MAX_PAGES == 200
     assert {call.tool for call in transcript.survey.calls} == {TOOLS[0]}
 
 
@@ -180,7 +196,7 @@ def test_tools_without_end_are_left_after_10000() -> None:
 
     with scripted(hook) as seller:
         transcript = survey(seller.url)
-    assert len(seller.of("tools/list")) == 3
+    assert len(subjects(transcript, Kind.LIST)) == 3
     assert transcript.survey.complete
     assert "no AdCP task is among the 4000 tools" in transcript.survey.problems[0]
 
@@ -224,6 +240,7 @@ def test_ids_are_numbers_and_texts_and_never_repeat() -> None:
     with scripted() as seller:
         survey(seller.url)
     ids = [call.message["id"] for call in seller.calls if "id" in call.message]
+    ids.remove(None)  # of the probe that tries it
     assert len(set(map(str, ids))) == len(ids)
     assert {type(number) for number in ids} == {int, str}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pytest_adcp.harness import recorder
+from pytest_adcp.harness.conclusion import gaps
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.transcript import End, Kind
 from pytest_adcp.harness.verdict import Outcome
@@ -268,3 +269,32 @@ def test_texts_of_any_kind_go_through() -> None:
         transcript = survey(seller.url)
     assert transcript.survey.complete
     assert judge_core(transcript)
+
+
+@pytest.mark.parametrize("silent", [{Kind.DISCOVER}, {Kind.CALL}, {Kind.DISCOVER, Kind.CALL}])
+def test_a_server_of_one_connection_is_told_from_one_that_hangs(silent: set[Kind]) -> None:
+    with scripted() as seller:
+        transcript = survey(seller.url)
+    exchanges, left = [], set(silent)
+    for exchange in transcript.exchanges:
+        if exchange.kind in left:  # the first of its kind
+            left.discard(exchange.kind)
+            exchange = replace(
+                exchange, end=End.DEADLINE, response=None, first_byte=None, answered=None, seconds=30.0
+            )
+        exchanges.append(exchange)
+    reasons = gaps(Evidence(replace(transcript, exchanges=tuple(exchanges))), ())
+    assert any("--adcp-concurrency 1" in reason for reason in reasons) is (len(silent) == 2)
+
+
+@pytest.mark.parametrize("error", [None, {"code": 1, "message": "x"}])
+def test_an_answer_that_is_both_is_not_called_refused(error: Any) -> None:
+    def both(call: Call) -> Reply | None:
+        envelope = {"jsonrpc": "2.0", "id": call.message.get("id"), "error": error}
+        return Reply(message=envelope | {"result": {"content": []}}) if call.tool else None
+
+    with scripted(both) as seller:
+        transcript = survey(seller.url)
+    (why,) = [reason for reason in gaps(Evidence(transcript), ()) if "succeeded" in reason]
+    assert "refused" not in why
+    assert "a result and an error" in why

@@ -79,7 +79,7 @@ def target(findings: Iterable[ReportedFinding] = (), **more: Any) -> Target:
         "reasons": (),
         "counts": count(findings),
         "transcript": TranscriptFile("transcript.jsonl", "0" * 64),
-        "survey": SurveyCost(9, 0, 1.0, 0.5),
+        "survey": SurveyCost(9, {}, 0, 1.0, 0.5),
         "diagnosis": None,
         "not_checked": (),
         "calls": tuple(call(name) for name in "abcdefghi"),
@@ -273,6 +273,13 @@ def test_blocked_rules_are_grouped_by_reason() -> None:
     assert section(lines, "BLOCKED: no answer in time") == ["  not judged: x.y on get_products/a"]
 
 
+def test_no_blocked_reason_is_left_to_the_report() -> None:
+    findings = [found("x.y", Outcome.BLOCKED, "-", f"reason {n}") for n in range(20)]
+    lines = shown(target(findings, verdict=Verdict.INCONCLUSIVE))
+    assert [f"BLOCKED: reason {n}" in lines for n in range(20)] == [True] * 20
+    assert not any("in report.json" in line for line in lines)
+
+
 def test_what_was_not_checked_is_grouped_by_reason() -> None:
     left = [NotChecked(f"tool_{n}", "changes something") for n in range(5)] + [
         NotChecked("schemas", "no bundle")
@@ -359,3 +366,8 @@ def test_what_people_copy_is_not_wrapped() -> None:
     assert f"  spec:     {link}" in lines
     assert f"  {CURL}" in lines
     assert any(line.endswith("y" * 200) for line in lines)
+
+
+def test_requests_are_told_by_kind() -> None:
+    cost = SurveyCost(9, {"call": 6, "list": 3}, 0, 1.04, 0.5)
+    assert "requests: 9 in 1.0 s (6 call, 3 list)" in shown(target([PASSED], survey=cost))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from pytest_adcp.harness.seller import SellerOptions, running
 from pytest_adcp.harness.text import curl, one_line, plural, quote, safe
 from pytest_adcp.harness.transcript import Request
+from rawserver import Peer, serve
 
 VISIBLE_FORMAT = {*range(0x0600, 0x0606), 0x06DD, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD}
 
@@ -307,3 +309,27 @@ def test_a_request_in_a_session_opens_its_own() -> None:
         )
     assert "HTTP/1.1 200" in done.stdout
     assert '"id": 7' in done.stdout or '"id":7' in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="runs curl")
+@pytest.mark.parametrize(
+    "header", ["mcp-session-id:abc", "MCP-Session-ID:  abc def \t", "Mcp-Session-Id: a:b"]
+)
+def test_the_shell_reads_the_session_id_as_a_client_does(header: str) -> None:
+    def script(peer: Peer) -> None:
+        while peer.request():
+            peer.send(f"HTTP/1.1 200 OK\r\n{header}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+
+    before = Request("DELETE", "", (("Mcp-Session-Id", "ended-long-ago"),), b"")
+    with serve(script) as server:
+        line = curl(
+            Request("POST", server.url, (("Mcp-Session-Id", "ended-long-ago"), JSON_TYPE), b'{"id": 7}'),
+            revision="2025-06-18",
+            before=replace(before, url=server.url),
+        )
+        subprocess.run(["sh", "-c", line], capture_output=True, timeout=20, check=True)
+        opened, ended, again = server.requests
+    assert json.loads(opened.body)["params"]["protocolVersion"] == "2025-06-18"
+    assert (ended.line.split()[0], again.line.split()[0], again.body) == ("DELETE", "POST", b'{"id": 7}')
+    value = header.partition(":")[2].strip()
+    assert [request.header("mcp-session-id") for request in (opened, ended, again)] == [None, value, value]

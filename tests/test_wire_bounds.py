@@ -322,6 +322,23 @@ def test_framing_that_is_slow_to_parse(framing: bytes) -> None:
     assert sent.seconds < 1
 
 
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"<html>hello</html>\r\n", "the answer is not HTTP/1.1; it starts with"),
+        (b"\0\0\x12\x04\0\0\0\0\0" + b"\0" * 18, "the answer is not HTTP/1.1 but HTTP/2"),
+        (b"HTTP", "the connection was closed after 4 bytes of headers"),
+        (b"HTTP/1.1 200 OK\r\n", "the connection was closed after 17 bytes of headers"),
+    ],
+    ids=["HTTP/0.9", "HTTP/2", "a beginning", "a status line"],
+)
+def test_what_is_cut_off_is_told_from_what_is_not_http(data: bytes, words: str) -> None:
+    with serve(lambda peer: peer.request() and peer.send(data)) as server:
+        sent = exchange(server.url)
+    assert sent.detail.startswith(words)
+    assert sent.end is (End.PROTOCOL if "not HTTP" in words else End.RESET)
+
+
 # -- content codings ------------------------------------------------------------------------------
 
 

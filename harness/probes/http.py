@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 from pytest_adcp.harness.calls import HttpProbe, NotCalled
@@ -21,12 +22,16 @@ from pytest_adcp.harness.recorder import Phase, Recorder
 from pytest_adcp.harness.session import OLD_REVISION, Outgoing, Session
 from pytest_adcp.harness.target import Target
 from pytest_adcp.harness.transcript import Era, Exchange, Kind
+from pytest_adcp.harness.urls import is_loopback
 from pytest_adcp.harness.wire import Lane
 
-MOST = 30  # requests, but for those that are sent again
-SILENT = 3  # probes without any answer, after which no more are sent
+MOST = 37  # requests, but for those that are sent again
+SILENT = 3  # probes in a row without any answer, after which no more are sent
+SECONDS = 10.0  # for one that is answered without any work
 NO_SUCH_METHOD = "adcp/no-such-method"
 NO_SUCH_NOTIFICATION = "notifications/adcp-no-such-notification"
+NO_SUCH_CURSOR = "pytest-adcp-no-such-cursor"
+FOREIGN_HOST = "evil.example"
 LARGEST_ID = 2**53 - 1  # what every JSON reader keeps exactly
 UNKNOWN_REVISION = "2099-01-01"
 
@@ -41,8 +46,11 @@ _BATCH = json.dumps(
     [{"jsonrpc": "2.0", "id": f"batch-{number}", "method": "ping"} for number in (1, 2)]
 ).encode()
 
+_ID_NULL = b'{"jsonrpc": "2.0", "id": null, "method": "ping"}'
+_OTHER_ENVELOPE = b'{"jsonrpc": "1.0", "id": "envelope", "method": "ping"}'
+
 _NO_ROOM = f"at most {MOST} such requests are sent, and others came first"
-_SILENT = f"{SILENT} probes of the transport got no answer; no more were sent"
+_SILENT = f"{SILENT} probes of the transport in a row got no answer; no more were sent"
 _STOPPED = "the survey ended before it"
 
 
@@ -63,6 +71,7 @@ class Variant:
     capability: str = ""  # which the server has to declare
     in_session: bool = False  # it says something only where the server issues session ids
     notifies: bool = False
+    loopback: bool = False  # it says something only of a server on this machine
 
 
 # What every server has to serve: it upsets nothing.
@@ -82,11 +91,19 @@ SERVED = (
 OTHERS = (
     Variant(HttpProbe.ORIGIN_FOREIGN, (("Origin", "http://evil.example"),)),
     Variant(HttpProbe.ORIGIN_NULL, (("Origin", "null"),)),
+    Variant(HttpProbe.ACCEPT_JSON, (("Accept", "application/json"),)),
+    Variant(HttpProbe.ACCEPT_ANY, (("Accept", "*/*"),)),
+    Variant(HttpProbe.BOGUS_CURSOR, rpc="tools/list", params={"cursor": NO_SUCH_CURSOR}),
     Variant(HttpProbe.VERSION_JUNK, ((_VERSION, "junk"),), eras=_HANDSHAKE),
     Variant(HttpProbe.VERSION_1999, ((_VERSION, "1999-01-01"),), eras=_HANDSHAKE),
+    Variant(HttpProbe.ID_NULL, body=_ID_NULL, eras=_HANDSHAKE),
+    Variant(HttpProbe.OTHER_ENVELOPE, body=_OTHER_ENVELOPE, eras=_HANDSHAKE),
+    Variant(HttpProbe.NO_TOOL, rpc="tools/call", params={"arguments": {}}, eras=_HANDSHAKE),
     Variant(HttpProbe.UNKNOWN_METHOD, rpc=NO_SUCH_METHOD),
     Variant(HttpProbe.UNKNOWN_NOTIFICATION, rpc=NO_SUCH_NOTIFICATION, notifies=True, eras=_HANDSHAKE),
     Variant(HttpProbe.GET_STREAM, (("Accept", "text/event-stream"),), http="GET"),
+    Variant(HttpProbe.DELETE, http="DELETE", eras=_STATELESS),
+    Variant(HttpProbe.HOST_FOREIGN, (("Host", FOREIGN_HOST),), loopback=True),
     Variant(HttpProbe.SESSION_ABSENT, ((_SESSION, None),), in_session=True),
     Variant(HttpProbe.RESOURCES, rpc="resources/list", capability="resources"),
     Variant(HttpProbe.PROMPTS, rpc="prompts/list", capability="prompts"),
@@ -129,6 +146,8 @@ def why_not(probe: HttpProbe) -> str:
     variant = next((variant for variant in (*SERVED, *OTHERS) if variant.probe is probe), None)
     if variant is not None and variant.capability:
         return f"the server declares no capability {variant.capability}"
+    if variant is not None and variant.loopback:
+        return "the server is not on this machine"
     if probe in (HttpProbe.SESSION_DELETE, HttpProbe.SESSION_ENDED) or (variant and variant.in_session):
         return "the server issues no session id, or does not end a session when asked to"
     return "no such request was sent: it has no place in the era of MCP that the server speaks, or no probes were sent"
@@ -150,6 +169,7 @@ class HttpProbes:
         self._talk = talk
         self._target = target
         self._run_id = run_id
+        self._loopback = is_loopback(urlsplit(target.url).hostname or "")
         self._jobs: deque[Callable[[Lane], Awaitable[None]]] = deque()
         self._silent = 0
         self.left_out: list[NotCalled] = []
@@ -187,7 +207,9 @@ class HttpProbes:
         for variant in variants:
             without = variant.in_session and session.session_id is None
             claimed = not variant.capability or isinstance(declared.get(variant.capability), Mapping)
-            fit += [variant] if session.era in variant.eras and claimed and not without else []
+            elsewhere = variant.loopback and not self._loopback
+            good = session.era in variant.eras and claimed and not (without or elsewhere)
+            fit += [variant] if good else []
         return fit
 
     def _leave_out(self, probe: HttpProbe, why: str) -> None:
@@ -229,6 +251,7 @@ class HttpProbes:
             kind=Kind.HTTP,
             subject=subject(probe),
             session=session,
+            seconds=SECONDS,
         )
         self._note(said.exchange)
         if not caller.adopt(session, said):
@@ -264,6 +287,7 @@ class HttpProbes:
             kind=Kind.HTTP,
             subject=subject(variant.probe),
             session=session,
+            seconds=SECONDS,
         )
         self._note(said.exchange)
 
@@ -280,12 +304,13 @@ class HttpProbes:
             subject=subject(probe),
             era=talk.session.era,
             only_head=True,
+            seconds=SECONDS,
         )
         self._note(exchange)
         return exchange
 
     def _note(self, exchange: Exchange) -> None:
-        self._silent += exchange.response is None
+        self._silent = self._silent + 1 if exchange.response is None else 0
 
 
 def _cost(probe: HttpProbe, issues_ids: bool) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from pytest_adcp.harness.calls import HttpProbe
 from pytest_adcp.harness.reading import no_answer
 from pytest_adcp.harness.session import HANDSHAKE_REVISIONS, STATELESS_REVISION
-from pytest_adcp.harness.subjects import Entry, Gap, HttpProbed, Reply
-from pytest_adcp.harness.transcript import Era, Exchange, Kind
+from pytest_adcp.harness.subjects import Entry, Gap, HttpProbed, Message, Reply
+from pytest_adcp.harness.transcript import End, Era, Exchange, Kind
 
 from .http import SESSIONS, subject, why_not
 
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 
 METHOD_NOT_FOUND = -32601
 
+_LOOKED_AT_WHOLE = {
+    HttpProbe.ID_DIGITS,
+    HttpProbe.ID_LARGE,
+    HttpProbe.ID_EMPTY,
+    HttpProbe.ID_UNICODE,
+    HttpProbe.ID_NULL,
+    HttpProbe.OTHER_ENVELOPE,
+    HttpProbe.MALFORMED,
+    HttpProbe.UNKNOWN_NOTIFICATION,
+}
 _ORIGINS = {HttpProbe.ORIGIN_OWN, HttpProbe.ORIGIN_FOREIGN, HttpProbe.ORIGIN_NULL}
 # What they are about may well be answered with 404.
 _MAY_BE_404 = {
@@ -25,6 +36,17 @@ _MAY_BE_404 = {
     HttpProbe.SESSION_ENDED,
     HttpProbe.SESSION_UNKNOWN,
     HttpProbe.GET_STREAM,
+    HttpProbe.DELETE,
+    HttpProbe.SESSION_DELETE,
+}
+# What the server may serve or refuse, as long as it does one of them.
+_EITHER = {
+    HttpProbe.ACCEPT_JSON,
+    HttpProbe.ACCEPT_ANY,
+    HttpProbe.BOGUS_CURSOR,
+    HttpProbe.ID_NULL,
+    HttpProbe.OTHER_ENVELOPE,
+    HttpProbe.NO_TOOL,
 }
 
 
@@ -35,6 +57,16 @@ def http_probed(evidence: Evidence, probes: Sequence[HttpProbe]) -> tuple[Entry,
     if all(isinstance(entry, Gap) and not entry.blocked for entry in entries):
         return (Gap("-", next((e.why for e in entries if isinstance(e, Gap)), ""), blocked=False),)
     return entries
+
+
+def probed_messages(evidence: Evidence) -> Iterator[Message]:
+    """Yield the JSON-RPC responses to the probes, but for those that the rule on the probe looks at whole."""
+    subjects = {subject(probe) for probe in HttpProbe if probe not in _LOOKED_AT_WHOLE}
+    for exchange in evidence.transcript.exchanges:
+        if exchange.kind is Kind.HTTP and not exchange.retried and exchange.subject in subjects:
+            reply = evidence.reply(exchange)
+            if reply.response is not None:
+                yield Message(reply.label, exchange, evidence.server, reply.revision, reply, reply.response)
 
 
 def _entry(evidence: Evidence, probe: HttpProbe, sent: Mapping[str, Exchange]) -> Entry:
@@ -63,7 +95,10 @@ def _why_no_verdict(probe: HttpProbe, reply: Reply) -> str:
     """Say why what came says nothing about the behaviour that was tried; empty where it does."""
     if probe in _ORIGINS and reply.status == 403:
         return ""
-    if reply.status >= 500 and probe is not HttpProbe.MALFORMED:
+    if probe in _EITHER and reply.exchange.end is End.DEADLINE:
+        return ""
+    may_fail = probe is HttpProbe.MALFORMED or probe in _EITHER
+    if reply.status >= 500 and reply.status != HTTPStatus.NOT_IMPLEMENTED and not may_fail:
         return f"HTTP {reply.status}: the server failed"
     in_session = any(name.lower() == "mcp-session-id" for name, _ in reply.exchange.request.headers)
     if (
@@ -98,7 +133,7 @@ def _versions(evidence: Evidence, but: Exchange) -> Iterator[str]:
     """Yield the versions that the server named in any answer but this one."""
     for exchange in evidence.transcript.exchanges:
         result = evidence.readings[exchange.index].result
-        if exchange.index == but.index or result is None:
+        if exchange.index == but.index or result is None or exchange.kind is Kind.INTEROP:
             continue
         named = [result.get("protocolVersion")]
         if exchange.kind is Kind.DISCOVER and isinstance(result.get("supportedVersions"), list):

@@ -12,7 +12,7 @@ from pytest_adcp.harness.recorder import Phase
 from pytest_adcp.harness.session import Session
 from pytest_adcp.harness.target import AuthKind, Target, basic_header
 from pytest_adcp.harness.target import Credentials as Given
-from pytest_adcp.harness.transcript import Era, Kind
+from pytest_adcp.harness.transcript import End, Era, Kind
 from pytest_adcp.harness.urls import query_secrets
 from pytest_adcp.harness.wire import Connection, CookieStore, Lane
 
@@ -140,23 +140,22 @@ async def send(
             )
             await known.rest()
         try:
-            await _as_nobody(talk, unknown, session, target.credentials, call)
+            return await _as_nobody(talk, unknown, session, target.credentials, call)
         finally:
             with anyio.move_on_after(_CLOSING, shield=True):
                 await unknown.rest()
                 await caller.close(known, (Phase.REFUSALS, 5), Kind.REFUSAL, "credentials/delete")
-    return None
 
 
 async def _as_nobody(
     talk: Conversation, lane: Lane, session: Session, given: Given, call: PlannedCall
-) -> None:
+) -> NotCalled | None:
     params = {"name": call.tool, "arguments": dict(call.arguments)}
     for position, which in enumerate(Credentials, start=2):
         if talk.stopped:
-            return
+            return None
         nobody = talk.beside(offered(given, which, f"invalid-{secrets.token_hex(16)}"), made_up=True)
-        await nobody.ask(
+        said = await nobody.ask(
             lane,
             (Phase.REFUSALS, position),
             lambda session, number: session.request(number, "tools/call", params),
@@ -164,3 +163,6 @@ async def _as_nobody(
             subject=f"credentials/{which}",
             session=session,
         )
+        if said.exchange.end is End.DEADLINE:
+            return NotCalled(REFUSALS, f"credentials/{which} got no answer in time, and no more was sent")
+    return None

@@ -120,7 +120,7 @@ def unauthorized(evidence: Evidence) -> Iterator[Entry]:
         if exchange.kind is Kind.METADATA and not exchange.retried
     }
     for exchange in evidence.transcript.exchanges:
-        if exchange.response is None or exchange.response.status != 401:
+        if exchange.response is None or exchange.response.status != 401 or exchange.kind is Kind.INTEROP:
             continue
         values = challenges(exchange.response)
         urls = [url for value in values for url in named_metadata(value)]

@@ -11,7 +11,7 @@ from pytest_adcp.harness.target import Target
 from pytest_adcp.harness.transcript import Exchange, Limits
 from pytest_adcp.harness.wire import Connection
 
-from . import stateless, streams
+from . import stateless, streams, subscriptions
 
 
 async def send(
@@ -36,6 +36,7 @@ async def send(
 
     async def vary() -> None:
         left_out.append(await stateless.send(talk, connection, recorded, calls))
+        left_out.append(await subscriptions.send(talk, target, connection, limits, recorded))
 
     if alone:
         await read_on()

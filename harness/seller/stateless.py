@@ -91,11 +91,12 @@ def claims(exchange: Exchange) -> bool:
 
 def _agree(exchange: Exchange, header: str, expected: str | None) -> None:
     value = exchange.request.header(header.lower())
-    if value is None or _decoded(value.strip(" \t")) != expected:
+    if value is None or decoded(value.strip(" \t")) != expected:
         raise _bad(HEADER_MISMATCH, f"The {header} header is missing or does not say what the body says.")
 
 
-def _decoded(value: str) -> str | None:
+def decoded(value: str) -> str | None:
+    """Return what a header says, which may be encoded; None where that cannot be read."""
     if not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:

@@ -164,6 +164,8 @@ def capabilities_need_no_arguments(probed: Probed) -> None:
         return
     not_barred(answer)
     if any(earlier.kind is Class.ERROR for earlier in probed.before):
+        if "result" in answer.message and "error" in answer.message:
+            raise Blocked(f"{CAPABILITIES} is answered with a result and an error, which says neither")
         raise Blocked(f"{CAPABILITIES} is refused with arguments too")
     is_about_the_key = code(answer) in ARGUMENT_CODES and named(["idempotency_key"], words(answer))
     is_older = numbers(probed.release) < (3, 2)

@@ -10,7 +10,15 @@ from pytest_adcp.harness.sources import mcp, rfc
 from pytest_adcp.harness.subjects import HttpProbed, Reply
 from pytest_adcp.harness.text import quote
 
-from .http_replies import WITH_VERSION_HEADER, came, is_within_reach, must_be_served, plain_answer
+from .http_replies import (
+    WITH_VERSION_HEADER,
+    came,
+    is_within_reach,
+    must_be_served,
+    must_not_fail,
+    plain_answer,
+    why_not_followed,
+)
 from .replies import must_answer
 
 _SENDING = mcp("basic/transports", "sending-messages-to-the-server")
@@ -80,6 +88,45 @@ def the_endpoint_answers_itself(reply: Reply) -> None:
     )
 
 
+@rule("mcp.http.redirect", level=Level.MUST, source=_SENDING)
+def redirects_can_be_followed(reply: Reply) -> None:
+    """Where the endpoint redirects, it does so with 307 or 308, and to its own scheme, host and port.
+
+    Serve the URL itself. Behind a proxy that ends TLS, tell the application so (uvicorn --proxy-headers with
+    --forwarded-allow-ips, Express "trust proxy"), else its redirects lead to http: and lose the credentials.
+    """
+    status = reply.status
+    if not 300 <= status < 400:
+        raise NotApplicable("no redirect came that was not followed")
+    location = reply.exchange.response.header("location") if reply.exchange.response is not None else None
+    asked = ([reply.exchange.request.url, *reply.exchange.redirects])[-1]
+    why, lenient = why_not_followed(status, asked, location)
+    raise Broken(
+        "an answer, or a redirect that keeps method, scheme, host and port",
+        f"HTTP {status}, " + (f"Location: {quote(location, 200)}" if location else "no Location"),
+        because=f"{reply.method} is redirected {why}",
+        lenient=lenient,
+    )
+
+
+@rule("mcp.http.request-not-accepted", level=Level.MUST, source=_SENDING)
+def requests_do_not_get_202(reply: Reply) -> None:
+    """No request is answered with HTTP 202, which accepts notifications and responses.
+
+    Tell a request from a notification by whether it has an id, and answer it with its response: HTTP 200, in the body or on
+    an event stream.
+    """
+    if "id" not in reply.sent:
+        raise NotApplicable("what was sent is no request")
+    if reply.status == 202:
+        raise Broken(
+            "HTTP 200 and a JSON-RPC response",
+            came(reply),
+            because=f"{reply.method} has an id and got HTTP 202, as if it were a notification; a client waits for the "
+            "response until its time is up",
+        )
+
+
 @rule("mcp.http.accepted", level=Level.MUST, source=_SENDING, revisions=HANDSHAKE_REVISIONS)
 def notifications_get_202(notification: Reply) -> None:
     """Each notification that the server accepts gets HTTP 202 and no body.
@@ -144,6 +191,22 @@ def accept_has_no_case(http_probe: HttpProbed) -> None:
     )
 
 
+@rule(
+    "mcp.http.accept-narrow",
+    level=Level.SHOULD,
+    source=rfc(9110, "12.5.1"),
+    probes=[HttpProbe.ACCEPT_JSON, HttpProbe.ACCEPT_ANY],
+)
+def a_narrow_accept_is_no_failure(http_probe: HttpProbed) -> None:
+    """Requests whose Accept is application/json alone, or */*, are served or refused; the server does not fail over them.
+
+    Answer them as you would with both types listed, or with HTTP 406. Clients of MCP list both; scripts and health checks
+    do not.
+    """
+    sent = next(v for n, v in http_probe.exchange.request.headers if n.lower() == "accept")
+    must_not_fail(http_probe, f"a request with Accept: {sent}")
+
+
 @rule("mcp.http.charset", level=Level.MUST, source=rfc(9110, "8.3.1"), probes=[HttpProbe.CHARSET])
 def a_charset_is_no_other_type(http_probe: HttpProbed) -> None:
     """Requests with Content-Type: application/json; charset=utf-8 are served.
@@ -157,7 +220,7 @@ def a_charset_is_no_other_type(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.http.ids",
+    "mcp.jsonrpc.ids",
     level=Level.MUST,
     source=mcp("basic", "requests"),
     probes=[HttpProbe.ID_DIGITS, HttpProbe.ID_LARGE, HttpProbe.ID_EMPTY, HttpProbe.ID_UNICODE],
@@ -183,7 +246,7 @@ def every_legal_id_is_echoed(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.http.version-absent",
+    "mcp.lifecycle.version-absent",
     level=Level.SHOULD,
     source=mcp("basic/transports", "protocol-version-header"),
     revisions=WITH_VERSION_HEADER,
@@ -254,12 +317,13 @@ def get_is_a_stream_or_not_allowed(http_probe: HttpProbed) -> None:
     level=Level.SHOULD,
     source=mcp("basic/transports/streamable-http", revision=STATELESS_REVISION),
     revisions=[STATELESS_REVISION],
-    probes=[HttpProbe.GET_STREAM],
+    probes=[HttpProbe.GET_STREAM, HttpProbe.DELETE],
 )
 def get_is_not_allowed_without_sessions(http_probe: HttpProbed) -> None:
-    """Servers that speak 2026-07-28 only refuse GET with HTTP 405.
+    """Servers that speak 2026-07-28 only refuse GET and DELETE with HTTP 405.
 
-    Answer 405 with Allow: POST; the stream that earlier revisions open with GET does not exist any more.
+    Answer 405 with Allow: POST; neither the stream that earlier revisions open with GET exists any more, nor the sessions
+    that they end with DELETE.
     """
     if http_probe.versions.intersection(HANDSHAKE_REVISIONS):
         raise NotApplicable("the server speaks earlier revisions too, in which GET has a meaning")
@@ -267,5 +331,6 @@ def get_is_not_allowed_without_sessions(http_probe: HttpProbed) -> None:
         raise Broken(
             "HTTP 405",
             f"HTTP {http_probe.reply.status}",
-            because="GET is not refused with 405; a client of an earlier revision takes the server for one of its own",
+            because=f"{http_probe.exchange.request.method} is not refused with 405; a client of an earlier revision takes "
+            "the server for one of its own",
         )

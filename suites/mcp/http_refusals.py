@@ -57,7 +57,7 @@ def foreign_origins_are_refused(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.http.version-header",
+    "mcp.lifecycle.version-header",
     level=Level.MUST,
     source=mcp("basic/transports", "protocol-version-header"),
     revisions=WITH_VERSION_HEADER,
@@ -88,7 +88,9 @@ def unknown_versions_are_bad_requests(http_probe: HttpProbed) -> None:
     )
 
 
-@rule("mcp.http.malformed", level=Level.MUST, source=json_rpc("error_object"), probes=[HttpProbe.MALFORMED])
+@rule(
+    "mcp.jsonrpc.malformed", level=Level.MUST, source=json_rpc("error_object"), probes=[HttpProbe.MALFORMED]
+)
 def malformed_bodies_are_refused(http_probe: HttpProbed) -> None:
     """Bodies that are no JSON are refused.
 
@@ -106,7 +108,10 @@ def malformed_bodies_are_refused(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.http.parse-error", level=Level.SHOULD, source=json_rpc("error_object"), probes=[HttpProbe.MALFORMED]
+    "mcp.jsonrpc.parse-error",
+    level=Level.SHOULD,
+    source=json_rpc("error_object"),
+    probes=[HttpProbe.MALFORMED],
 )
 def malformed_bodies_get_a_parse_error(http_probe: HttpProbed) -> None:
     """Bodies that are no JSON get JSON-RPC error -32700 with id null, or without an id, under an HTTP error status below 500.
@@ -116,7 +121,7 @@ def malformed_bodies_get_a_parse_error(http_probe: HttpProbed) -> None:
     """
     reply = http_probe.reply
     if reply.status < 400 and "error" not in (reply.response or {}):
-        raise NotApplicable("the body was not refused; mcp.http.malformed looks at it")
+        raise NotApplicable("the body was not refused; mcp.jsonrpc.malformed looks at it")
     if reply.status >= 500:
         because = f"a body that is no JSON makes the server fail (HTTP {reply.status}), which reads as its own fault"
     elif _code(reply) != PARSE_ERROR:
@@ -131,7 +136,7 @@ def malformed_bodies_get_a_parse_error(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.http.batch",
+    "mcp.jsonrpc.batch",
     level=Level.SHOULD,
     source=mcp("basic", "batching", "2025-03-26"),
     probes=[HttpProbe.BATCH],
@@ -161,7 +166,7 @@ def batches_are_for_march_2025(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.http.unknown-method",
+    "mcp.jsonrpc.unknown-method",
     level=Level.MUST,
     source=json_rpc("error_object"),
     probes=[HttpProbe.UNKNOWN_METHOD],
@@ -193,7 +198,7 @@ def unknown_methods_are_not_found(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.http.unknown-notification",
+    "mcp.jsonrpc.unknown-notification",
     level=Level.MUST,
     source=mcp("basic", "notifications"),
     probes=[HttpProbe.UNKNOWN_NOTIFICATION],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
+from pytest_adcp.harness.reading import END_WORDS
 from pytest_adcp.harness.rules import Broken, NotApplicable
 from pytest_adcp.harness.subjects import HttpProbed, Reply
 from pytest_adcp.harness.text import quote
+from pytest_adcp.harness.transcript import End
 from pytest_adcp.harness.urls import is_loopback
 
 WITH_VERSION_HEADER = (
@@ -53,7 +55,44 @@ def must_be_served(http_probe: HttpProbed, because: str, *, lenient: str = "") -
     )
 
 
+def must_not_fail(http_probe: HttpProbed, what: str) -> None:
+    """Raise Broken where the server failed over a request, or gave no answer; `what` it was, in words."""
+    plain_answer(http_probe)
+    reply = http_probe.reply
+    if reply.exchange.end is not End.DEADLINE and reply.status < 500:
+        return
+    came_to = f"HTTP {reply.status}: the server fails" if reply.status else "no answer at all"
+    raise Broken(
+        "a result, or a refusal with HTTP 4xx or a JSON-RPC error",
+        came(reply) if reply.status else END_WORDS[reply.exchange.end],
+        because=f"{what} gets {came_to}, while the same request in its plain form is answered",
+    )
+
+
 def is_within_reach(reply: Reply) -> bool:
     """Tell whether DNS rebinding reaches the server: it is on loopback, or speaks plain HTTP."""
     parts = urlsplit(reply.exchange.request.url)
     return parts.scheme == "http" or is_loopback(parts.hostname or "")
+
+
+def why_not_followed(status: int, asked: str, location: str | None) -> tuple[str, str]:
+    """Say why no client follows a redirect with a POST and its credentials, and why that would be the user's matter."""
+    if location is None:
+        return f"with HTTP {status} and leads nowhere", ""
+    try:
+        here, there = urlsplit(asked), urlsplit(urljoin(asked, location))
+        same = (here.scheme, here.hostname, here.port) == (there.scheme, there.hostname, there.port)
+    except ValueError:
+        return "to what is no URL", ""
+    if not same and (here.scheme, there.scheme) == ("http", "https") and here.hostname == there.hostname:
+        return "to https; clients keep their credentials from another origin", "it is the URL to use"
+    if not same and (here.scheme, there.scheme) == ("https", "http"):
+        return (
+            "from https to http: clients send neither the request nor its credentials there in the clear",
+            "",
+        )
+    if not same:
+        return "to another origin, and clients keep their credentials from that", ""
+    if status not in (307, 308):
+        return f"with HTTP {status}: clients go there with GET and without the body, or not at all", ""
+    return "again and again, and clients give up", ""

@@ -54,6 +54,8 @@ def requests_are_answered(reply: Reply) -> None:
     """
     if "id" not in reply.sent or "method" not in reply.sent:
         raise NotApplicable("what was sent is no request")
+    if reply.status == 202:
+        raise NotApplicable("HTTP 202 came; mcp.http.request-not-accepted looks at that")
     if reply.exchange.retried:
         raise NotApplicable("the request was sent again; the last answer counts")
     must_answer(reply)

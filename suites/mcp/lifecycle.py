@@ -8,15 +8,47 @@ from typing import Any
 from pytest_adcp.harness.calls import HttpProbe
 from pytest_adcp.harness.probes.http import UNKNOWN_REVISION
 from pytest_adcp.harness.probes.http_subjects import METHOD_NOT_FOUND, error_code
+from pytest_adcp.harness.probes.stateless import serves_stateless
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.session import HANDSHAKE_REVISIONS, OLD_REVISION, STATELESS_REVISION
 from pytest_adcp.harness.sources import mcp
-from pytest_adcp.harness.subjects import Handshake, HttpProbed
+from pytest_adcp.harness.subjects import Handshake, HttpProbed, Reply
 from pytest_adcp.harness.text import quote
+from pytest_adcp.harness.transcript import Era
 
 from .http_replies import came
+from .replies import OWN_REFUSALS
 
 _REVISIONS = (OLD_REVISION, *HANDSHAKE_REVISIONS, STATELESS_REVISION)
+
+
+@rule("mcp.lifecycle.initialize", level=Level.MUST, source=mcp("basic/lifecycle", "initialization"))
+def initialize_is_served(opening: Reply) -> None:
+    """Servers answer initialize with a result, although it carries neither a version header nor a session id.
+
+    Take initialize out of whatever checks MCP-Protocol-Version, Mcp-Session-Id or an earlier initialize: it is the first
+    request of every client. A server of 2026-07-28 alone refuses it, and answers server/discover.
+    """
+    if opening.server.era is Era.STATELESS:
+        raise NotApplicable("the server speaks MCP 2026-07-28, which has no initialize")
+    response = opening.response
+    if response is not None and "result" in response:
+        return
+    if opening.status not in OWN_REFUSALS and response is None:
+        raise NotApplicable("no answer of an MCP server came; mcp.jsonrpc.answered looks at it")
+    asks = next(
+        (
+            f", and names {header}, which no client has before it is answered"
+            for header in ("MCP-Protocol-Version", "Mcp-Session-Id")
+            if header.lower() in came(opening).lower()
+        ),
+        "",
+    )
+    raise Broken(
+        "a result with protocolVersion, capabilities and serverInfo",
+        came(opening),
+        because=f"the server refuses initialize (HTTP {opening.status}){asks}; no client comes further than that",
+    )
 
 
 @rule("mcp.lifecycle.initialize-result", level=Level.MUST, source=mcp("basic/lifecycle", "initialization"))
@@ -94,19 +126,7 @@ def tools_are_declared(handshake: Handshake) -> None:
     with their low-level Server, register the tools/list handler before the server connects (TypeScript:
     capabilities: {tools: {}}).
     """
-    capabilities = handshake.result.get("capabilities")
-    if not handshake.server.tools:
-        raise NotApplicable("the server lists no tool")
-    if not isinstance(capabilities, Mapping):
-        raise NotApplicable("capabilities is no object; mcp.lifecycle.initialize-result looks at it")
-    if not isinstance(capabilities.get("tools"), Mapping):
-        raise Broken(
-            '"tools": {} in the capabilities',
-            f"capabilities {quote(capabilities)}",
-            at="/result/capabilities/tools" if "tools" in capabilities else "/result/capabilities",
-            because="the server lists tools and does not declare them; a client that goes by the "
-            "capabilities never asks for the list and shows a server without tools",
-        )
+    _expect_tools(handshake)
 
 
 @rule(
@@ -134,6 +154,21 @@ def discover_names_versions_and_capabilities(discovery: Handshake) -> None:
                 "whole result",
             )
     _expect(discovery, "capabilities", Mapping, "an object", "what it may ask for")
+
+
+@rule(
+    "mcp.lifecycle.discover-tools",
+    level=Level.MUST,
+    source=mcp("server/tools", "capabilities", STATELESS_REVISION),
+)
+def tools_are_declared_to_discover(discovery: Handshake) -> None:
+    """Servers that list tools declare capabilities.tools, an object, in server/discover.
+
+    Add "tools": {} to the capabilities of the server/discover result, as to those of initialize.
+    """
+    if not serves_stateless(discovery.result):
+        raise NotApplicable(f"server/discover does not list {STATELESS_REVISION}")
+    _expect_tools(discovery)
 
 
 @rule(
@@ -202,7 +237,9 @@ def pings_are_answered(http_probe: HttpProbed) -> None:
     empty array as []: use new stdClass().
     """
     response = http_probe.reply.response or {}
-    if not isinstance(response.get("result"), Mapping):
+    if not isinstance(response.get("result", {}), Mapping):
+        raise NotApplicable("the result is not an object; mcp.jsonrpc.result-object looks at it")
+    if "result" not in response:
         raise Broken(
             '"result": {}',
             came(http_probe.reply),
@@ -232,6 +269,22 @@ def declared_capabilities_are_served(http_probe: HttpProbed) -> None:
         )
 
 
+def _expect_tools(handshake: Handshake) -> None:
+    capabilities = handshake.result.get("capabilities")
+    if not handshake.server.tools:
+        raise NotApplicable("the server lists no tool")
+    if not isinstance(capabilities, Mapping):
+        raise NotApplicable("capabilities is no object; another rule looks at that")
+    if not isinstance(capabilities.get("tools"), Mapping):
+        raise Broken(
+            '"tools": {} in the capabilities',
+            f"capabilities {quote(capabilities)}",
+            at="/result/capabilities/tools" if "tools" in capabilities else "/result/capabilities",
+            because="the server lists tools and does not declare them; a client that goes by the "
+            "capabilities never asks for the list and shows a server without tools",
+        )
+
+
 def _version(handshake: Handshake) -> str:
     version = handshake.result.get("protocolVersion")
     if not isinstance(version, str):
@@ -250,6 +303,6 @@ def _expect(
             expected,
             quote(place[member]) if member in place else "no such member",
             at=f"/result/{path}",
-            because=f"{path.replace('/', '.')} is not {expected}, so a client does not learn {meaning}; the "
+            because=f"{path.replace('/', '.')} is not {expected}, so a client does not learn {meaning}; "
             "the official clients end the connection",
         )

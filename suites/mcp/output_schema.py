@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_adcp.harness.jsontext import truthy
-from pytest_adcp.harness.output_schemas import UnjudgeableError
-from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
+from pytest_adcp.harness.output_schemas import TooCostlyError, UnjudgeableError
+from pytest_adcp.harness.rules import Blocked, Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.sources import mcp
 from pytest_adcp.harness.subjects import Result
@@ -49,6 +49,8 @@ def content_is_as_promised(result: Result) -> None:
         )
     try:
         wrong = result.server.output_schemas.mismatch(schema, result.value["structuredContent"])
+    except TooCostlyError as error:
+        raise Blocked(f"{quote(result.tool, 60)}: {error}") from None
     except UnjudgeableError as error:
         raise NotApplicable(str(error)) from None
     if wrong is not None:

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_adcp.harness.calls import HttpProbe
 from pytest_adcp.harness.jsontext import equal
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.sources import mcp
-from pytest_adcp.harness.subjects import Page, Tools
+from pytest_adcp.harness.subjects import HttpProbed, Page, Tools
 from pytest_adcp.harness.text import plural, quote
+
+from .http_replies import must_not_fail
 
 _PAGING = mcp("server/utilities/pagination", "response-format")
 _STABLE = mcp("server/tools", "listing-tools", STATELESS_REVISION)
@@ -111,6 +114,16 @@ def given_cursors_are_accepted(tools: Tools) -> None:
         )
 
 
+@rule("mcp.tools.unknown-cursor", level=Level.SHOULD, source=_PAGING, probes=[HttpProbe.BOGUS_CURSOR])
+def unknown_cursors_are_handled(http_probe: HttpProbed) -> None:
+    """tools/list with a cursor that was never given is refused or answered; the server does not fail over it.
+
+    Answer the JSON-RPC error -32602 where a cursor cannot be read. The official SDKs give the first page, which does no
+    harm either; an exception in the code that decodes the cursor does.
+    """
+    must_not_fail(http_probe, "tools/list with a cursor that was never given")
+
+
 # -- twice the same --------------------------------------------------------------------------------------------
 
 
@@ -175,9 +188,8 @@ def _both(tools: Tools) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     if not tools.again:
         raise NotApplicable("tools/list was not read a second time")
-    if tools.refused is not None or any(
-        pages[-1].result.get("nextCursor") for pages in (tools.pages, tools.again)
-    ):
+    ends = (pages[-1].result.get("nextCursor") for pages in (tools.pages, tools.again))
+    if tools.refused is not None or any(isinstance(c, str) and _follows(tools, c) for c in ends):
         raise NotApplicable("tools/list was not read to its end twice")
     return dict(_named(tools.pages)), dict(_named(tools.again))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_adcp.harness.evidence import UNKNOWN_TOOL_SUBJECT
 from pytest_adcp.harness.jsontext import Cause, Objection, ObjectionKind
-from pytest_adcp.harness.reading import Document
+from pytest_adcp.harness.reading import Document, no_answer
 from pytest_adcp.harness.rules import Blocked, NotApplicable
 from pytest_adcp.harness.sse import decode
 from pytest_adcp.harness.subjects import Message, Reply
@@ -15,7 +15,7 @@ from pytest_adcp.harness.text import one_line, quote
 from pytest_adcp.harness.transcript import Era, Kind
 
 # Statuses with which an MCP server itself turns a request down; any other comes from what stands before it.
-_OWN_REFUSALS = {400, 406, 409, 415, 422, 500}
+OWN_REFUSALS = {400, 406, 409, 415, 422, 500}
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -91,10 +91,12 @@ def excuse(reply: Reply) -> None:
         Blocked: something before the server answered, or the response was to be fetched otherwise.
         NotApplicable: it was a probe, which may be refused.
     """
+    if 300 <= reply.status < 400:
+        raise Blocked(no_answer(reply.exchange))
     if reply.status >= 400:
         if reply.exchange.kind is Kind.PROBE and reply.label != UNKNOWN_TOOL_SUBJECT:
             raise NotApplicable(f"the probe was refused with HTTP {reply.status}")
-        if reply.status not in _OWN_REFUSALS:
+        if reply.status not in OWN_REFUSALS:
             shown = one_line(_start(reply), 80) or "no body"
             raise Blocked(
                 f"HTTP {reply.status} ({shown}) without a JSON-RPC response: from a proxy, a route or a "
@@ -106,8 +108,6 @@ def excuse(reply: Reply) -> None:
 
 def instead_of_a_response(reply: Reply) -> tuple[str, str]:
     """Return what came, quoted, and what it is, in words."""
-    if reply.status == 202:
-        return quote(_start(reply)), "202 accepts a notification, it does not answer a request"
     values = [document.parsed.value for document in reply.documents if document.parsed.ok]
     if _is_stream(reply):
         return _instead_on_a_stream(reply, values)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from pytest_adcp.harness.calls import HttpProbe
+from pytest_adcp.harness.modern import Modern
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
-from pytest_adcp.harness.session import HANDSHAKE_REVISIONS
+from pytest_adcp.harness.session import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from pytest_adcp.harness.sources import mcp
 from pytest_adcp.harness.subjects import Handshake, HttpProbed
 from pytest_adcp.harness.text import quote
@@ -21,7 +22,7 @@ _SESSIONS = mcp("basic/transports", "session-management")
 _VISIBLE = re.compile("[\x21-\x7e]+")
 
 
-@rule("mcp.sessions.id-characters", level=Level.MUST, source=_SESSIONS)
+@rule("mcp.http.session-id-characters", level=Level.MUST, source=_SESSIONS)
 def session_ids_are_visible_ascii(handshake: Handshake) -> None:
     """Each session id consists of visible ASCII characters (0x21 to 0x7E).
 
@@ -41,7 +42,7 @@ def session_ids_are_visible_ascii(handshake: Handshake) -> None:
 
 
 @rule(
-    "mcp.sessions.id-unguessable",
+    "mcp.http.session-id-unguessable",
     level=Level.SHOULD,
     source=_SESSIONS,
     probes=[HttpProbe.INITIALIZE_JUNE],
@@ -70,7 +71,7 @@ def session_ids_are_unique_and_long(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.sessions.required",
+    "mcp.http.session-required",
     level=Level.SHOULD,
     source=_SESSIONS,
     revisions=HANDSHAKE_REVISIONS,
@@ -95,7 +96,29 @@ def a_missing_session_id_is_a_bad_request(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.sessions.ended",
+    "mcp.http.delete",
+    level=Level.SHOULD,
+    source=_SESSIONS,
+    revisions=HANDSHAKE_REVISIONS,
+    probes=[HttpProbe.SESSION_DELETE],
+)
+def sessions_end_or_may_not_be_ended(http_probe: HttpProbed) -> None:
+    """DELETE with the id of an open session ends it (2xx), or is refused with HTTP 405.
+
+    Answer 200 or 204 when the session is gone, and 405 with Allow: POST where clients may not end sessions.
+    """
+    status = http_probe.reply.status
+    if not 200 <= status < 300 and status != 405:
+        raise Broken(
+            "HTTP 200, 204 or 405",
+            came(http_probe.reply),
+            because=f"DELETE of a session that was just opened got HTTP {status}; a client takes that for a fault and "
+            "leaves the session behind",
+        )
+
+
+@rule(
+    "mcp.http.session-ended",
     level=Level.MUST,
     source=_SESSIONS,
     revisions=HANDSHAKE_REVISIONS,
@@ -125,7 +148,7 @@ def ended_sessions_are_not_found(http_probe: HttpProbed) -> None:
 
 
 @rule(
-    "mcp.sessions.unknown",
+    "mcp.http.session-unknown",
     level=Level.SHOULD,
     source=_SESSIONS,
     revisions=HANDSHAKE_REVISIONS,
@@ -148,6 +171,30 @@ def unknown_sessions_are_not_found(http_probe: HttpProbed) -> None:
         else f"an unknown session id got HTTP {http_probe.reply.status}; after a restart of the server clients do not "
         "learn that they have to initialize again",
     )
+
+
+@rule(
+    "mcp.http.session-none-issued",
+    level=Level.SHOULD,
+    source=mcp(
+        "basic/transports/streamable-http", "earlier-streamable-http-revisions", revision=STATELESS_REVISION
+    ),
+)
+def no_session_is_opened_without_sessions(modern: Modern) -> None:
+    """Servers that speak 2026-07-28 only issue no session id.
+
+    Leave Mcp-Session-Id out of responses: no client of this version sends it back, and one of an older version takes the
+    server for one of its own.
+    """
+    if modern.server.initialize:
+        raise NotApplicable("the server speaks older versions too, which have sessions")
+    issued = _issued(modern.exchange)
+    if issued is not None:
+        raise Broken(
+            f"no {HEADER}",
+            f"{HEADER}: {quote(issued)}",
+            because=f"the result of {modern.method} comes with a session id, which MCP 2026-07-28 does not know",
+        )
 
 
 def _issued(exchange: Exchange) -> str | None:

@@ -100,6 +100,8 @@ def one_response_a_stream(stream: EventStream) -> None:
     responses = stream.responses
     if stream.is_listening:
         raise NotApplicable("it is the GET stream; mcp.sse.get-stream looks at it")
+    if "method" not in stream.reply.sent:
+        raise NotApplicable("a batch was sent, which has as many responses as requests")
     if not responses:
         raise NotApplicable("there is no response on the stream")
     if len(responses) == 1:
@@ -166,7 +168,8 @@ def progress_is_for_a_token_that_was_sent(stream: EventStream) -> None:
                 "no progress: no token was sent" if sent is None else f"progress for {quote(sent, 60)} only",
                 shown,
                 because=f"the server tells the progress of {quote(token, 60)}, which no request on this stream has as "
-                "its progressToken; a strict client ends the connection there",
+                "its progressToken; nobody sees it",
+                lenient="clients drop what they cannot place",
             )
         if not isinstance(progress, int | float) or isinstance(progress, bool):
             raise Broken(
@@ -241,10 +244,14 @@ def event_ids_are_unique(stream: EventStream) -> None:
         "ids that are unique in the session",
         f"id {quote(twice or again, 80)} {where}",
         because=f"an event id stands {where}; a client that resumes after it gets the wrong events",
-        lenient=""
-        if stream.session is not None
-        else "the server has no sessions, and cannot tell its clients apart",
+        lenient=_why_ids_matter_little(stream),
     )
+
+
+def _why_ids_matter_little(stream: EventStream) -> str:
+    if stream.session is None:
+        return "the server has no sessions, and cannot tell its clients apart"
+    return "" if stream.resumable else "the server refuses GET, with which a client would resume"
 
 
 @rule("mcp.sse.after-response", level=Level.SHOULD, source=_SENDING)

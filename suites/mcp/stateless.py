@@ -22,7 +22,12 @@ _CACHED = ("tools/list", "server/discover")
 _CHANGED = {
     Variant.NO_METHOD: "has no Mcp-Method header",
     Variant.NO_NAME: "has no Mcp-Name header",
+    Variant.NO_VERSION: "has no MCP-Protocol-Version header",
     Variant.OTHER_VERSION: "names one version in MCP-Protocol-Version and another in _meta",
+}
+_LACKING = {
+    Variant.NO_META: "params._meta",
+    Variant.NO_CAPABILITIES: "clientCapabilities in params._meta",
 }
 
 
@@ -37,7 +42,7 @@ def _transport(anchor: str) -> str:
 # -- results ---------------------------------------------------------------------------------------------------
 
 
-@rule("mcp.stateless.result-type", level=Level.MUST, source=_basic("resulttype"))
+@rule("mcp.result.result-type", level=Level.MUST, source=_basic("resulttype"))
 def results_say_their_type(modern: Modern) -> None:
     """Each result has a resultType: "complete", "input_required", or one of an extension that server/discover names.
 
@@ -58,7 +63,7 @@ def results_say_their_type(modern: Modern) -> None:
 
 
 @rule(
-    "mcp.stateless.input-required",
+    "mcp.result.input-required",
     level=Level.MUST,
     source=mcp("basic/patterns/mrtr", "supported-requests", revision=STATELESS_REVISION),
 )
@@ -95,7 +100,7 @@ def input_is_asked_for_where_it_may_be(modern: Modern) -> None:
 
 
 @rule(
-    "mcp.stateless.cache",
+    "mcp.result.cache",
     level=Level.MUST,
     source=mcp("server/utilities/caching", revision=STATELESS_REVISION),
 )
@@ -124,7 +129,7 @@ def lists_say_how_long_they_hold(modern: Modern) -> None:
 
 
 @rule(
-    "mcp.stateless.cache-scope",
+    "mcp.result.cache-scope",
     level=Level.MUST,
     source=mcp("server/utilities/caching", revision=STATELESS_REVISION),
 )
@@ -146,7 +151,7 @@ def pages_have_one_scope(modern: Modern) -> None:
         )
 
 
-@rule("mcp.stateless.server-info", level=Level.SHOULD, source=_basic("_meta"))
+@rule("mcp.result.server-info", level=Level.SHOULD, source=_basic("_meta"))
 def results_name_the_server(modern: Modern) -> None:
     """Each result names the server in _meta, under io.modelcontextprotocol/serverInfo.
 
@@ -167,7 +172,7 @@ def results_name_the_server(modern: Modern) -> None:
 # -- requests ----------------------------------------------------------------------------------------------------
 
 
-@rule("mcp.stateless.self-contained", level=Level.MUST, source=_basic("statelessness"), probes=[Variant.LIST])
+@rule("mcp.lifecycle.self-contained", level=Level.MUST, source=_basic("statelessness"), probes=[Variant.LIST])
 def a_request_is_enough(varied: Varied) -> None:
     """A request that describes itself is served on a new connection, whatever was sent before.
 
@@ -185,7 +190,7 @@ def a_request_is_enough(varied: Varied) -> None:
 
 
 @rule(
-    "mcp.stateless.session-ignored",
+    "mcp.http.session-ignored",
     level=Level.SHOULD,
     source=_transport("earlier-streamable-http-revisions"),
     probes=[Variant.SESSION],
@@ -207,7 +212,7 @@ def a_session_id_means_nothing(varied: Varied) -> None:
 
 
 @rule(
-    "mcp.stateless.client-info-optional",
+    "mcp.lifecycle.client-info-optional",
     level=Level.MUST,
     source=_basic("_meta"),
     probes=[Variant.NO_CLIENT_INFO],
@@ -226,34 +231,36 @@ def clients_need_not_name_themselves(varied: Varied) -> None:
         )
 
 
-@rule("mcp.stateless.meta-required", level=Level.MUST, source=_basic("_meta"), probes=[Variant.NO_META])
+@rule("mcp.lifecycle.meta-required", level=Level.MUST, source=_basic("_meta"), probes=list(_LACKING))
 def requests_without_meta_are_refused(varied: Varied) -> None:
     """A request without the members that _meta has to have is refused with HTTP 400 and -32602.
 
     Answer HTTP 400 with the JSON-RPC error -32602 where params._meta lacks io.modelcontextprotocol/protocolVersion or
     io.modelcontextprotocol/clientCapabilities.
     """
-    both = bool(varied.server.initialize)
+    what = f"a tools/list without {_LACKING[varied.variant]}"
+    whole = varied.variant is Variant.NO_META
     lenient = (
-        "the server speaks older versions too, and may take it for a request of one of those" if both else ""
+        "the server speaks older versions too, and may take it for a request of one of those"
+        if whole and varied.server.initialize
+        else ""
     )
-    _need_status(varied, 400, _INVALID_PARAMS, "a tools/list without params._meta", lenient)
+    _need_status(varied, 400, _INVALID_PARAMS, what, lenient)
     if varied.code == _INVALID_PARAMS:
         return
-    if varied.code == _HEADER_MISMATCH:
+    if whole and varied.code == _HEADER_MISMATCH:
         lenient = "the header and the missing _meta do not fit together either"
     raise Broken(
         f"the error {_INVALID_PARAMS}",
         varied.show(),
         at="/error/code",
-        because="a tools/list without params._meta is refused, but not as one with invalid params, so a client does not "
-        "learn what it lacks",
+        because=f"{what} is refused, but not as one with invalid params, so a client does not learn what it lacks",
         lenient=lenient,
     )
 
 
 @rule(
-    "mcp.stateless.headers-checked",
+    "mcp.http.headers-checked",
     level=Level.MUST,
     source=_transport("server-validation"),
     probes=list(_CHANGED),
@@ -275,7 +282,7 @@ def headers_are_compared(varied: Varied) -> None:
 
 
 @rule(
-    "mcp.stateless.header-code",
+    "mcp.http.header-code",
     level=Level.SHOULD,
     source=_transport("server-validation"),
     probes=list(_CHANGED),
@@ -286,8 +293,9 @@ def header_mismatches_have_their_code(varied: Varied) -> None:
     Answer HTTP 400 with the JSON-RPC error -32020; clients take it as the sign to look at their headers.
     """
     if varied.reply.status != 400:
-        raise NotApplicable("it was not refused with HTTP 400; mcp.stateless.headers-checked looks at it")
-    unsupported = varied.variant is Variant.OTHER_VERSION and varied.code == _UNSUPPORTED_VERSION
+        raise NotApplicable("it was not refused with HTTP 400; mcp.http.headers-checked looks at it")
+    about_versions = varied.variant in (Variant.OTHER_VERSION, Variant.NO_VERSION)
+    unsupported = about_versions and varied.code == _UNSUPPORTED_VERSION
     if varied.code != _HEADER_MISMATCH and not unsupported:
         raise Broken(
             f"the error {_HEADER_MISMATCH}",
@@ -299,7 +307,7 @@ def header_mismatches_have_their_code(varied: Varied) -> None:
 
 
 @rule(
-    "mcp.stateless.unsupported-version",
+    "mcp.lifecycle.unsupported-version",
     level=Level.MUST,
     source=_transport("protocol-version-header"),
     probes=[Variant.UNKNOWN_VERSION],
@@ -337,7 +345,7 @@ def unknown_versions_are_refused(varied: Varied) -> None:
 
 
 @rule(
-    "mcp.stateless.unknown-method",
+    "mcp.http.method-not-found",
     level=Level.MUST,
     source=_transport("protocol-version-header"),
     probes=[Variant.UNKNOWN_METHOD],

@@ -14,6 +14,7 @@ from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.tool_schemas import (
     DEFAULT,
     NO_ENGINE,
+    circles,
     dialect_name,
     dialects,
     flaw_of,
@@ -29,6 +30,7 @@ _LARGEST_PAGE = 4 << 20  # bytes; the schemas of a larger one would take too lon
 _STATELESS = "2026-07-28"
 _WITH_OUTPUT = ["2025-06-18", "2025-11-25", _STATELESS]
 _WITHOUT_DIALECT = {"2024-11-05", "2025-03-26", "2025-06-18"}
+_WAY = 4  # references of a circle that are shown
 _REFUSED = "the official clients refuse the whole list for it, all other tools included"
 
 
@@ -188,14 +190,21 @@ def _flaws(page: Page, index: int, tool: Tool, member: str, schema: Mapping[str,
 
 @rule("mcp.tools.schema-references", level=Level.MUST, source=mcp("basic", "json-schema-usage"))
 def references_lead_somewhere(page: Page) -> None:
-    """Every reference in a schema of a tool leads to a place in that schema.
+    """Every reference in a schema of a tool leads to a place in that schema, and not back to where it came from.
 
     Give what is referred to under $defs of the same schema. Where the schema was cut out of an OpenAPI document,
     #/components/schemas/... has to come along. Clients fetch nothing: neither addresses nor files.
     """
-    found = _schemas(page)
     report(
-        Broken(
+        problem
+        for index, tool, member, schema in _schemas(page)
+        for problem in _lost(page, index, tool, member, schema)
+    )
+
+
+def _lost(page: Page, index: int, tool: Tool, member: str, schema: Mapping[str, Any]) -> Iterator[Broken]:
+    for reference in lost_references(schema):
+        yield Broken(
             "a reference to a place in the same schema",
             quote(reference.text, 150),
             at=page.at("tools", index, member) + reference.pointer,
@@ -204,9 +213,16 @@ def references_lead_somewhere(page: Page) -> None:
             + "; nothing can be validated by it",
             lenient="" if reference.is_local else "MCP asks it of the client, not to follow it",
         )
-        for index, tool, member, schema in found
-        for reference in lost_references(schema)
-    )
+    for circle in circles(schema):
+        way = " -> ".join(quote(text, 60) for text in (*circle.texts[:_WAY], circle.texts[0]))
+        yield Broken(
+            "references that come to an end",
+            f"{way} (shortened)" if len(circle.texts) > _WAY else way,
+            at=page.at("tools", index, member) + circle.pointer,
+            because=f"the {member} of {label(tool, index)} refers to itself in a circle, {way}, which validates nothing; "
+            "validators go round it until they run out of memory",
+            fix="Put into one of the places what is meant. A type may refer to itself through properties or items only.",
+        )
 
 
 @rule("mcp.tools.open-schemas", level=Level.SHOULD, source=mcp("schema", "tool"))

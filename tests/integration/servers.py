@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -34,6 +35,18 @@ def interpreter_with(package: str) -> str:
     if not made.is_file():
         pytest.skip(f"no interpreter with {package}: run tests/integration/setup.sh, or set {variable}")
     return str(made)
+
+
+def node_packages() -> tuple[str, str]:
+    """Return node, and the folder with the packages of the TypeScript SDK: the named one, else what setup.sh made."""
+    node = shutil.which("node")
+    named = os.environ.get("PYTEST_ADCP_TYPESCRIPT_PACKAGES")
+    folder = Path(named) if named else MADE / "typescript"
+    there = (folder / "node_modules" / "@modelcontextprotocol" / "sdk").is_dir()
+    assert there or not named, f"PYTEST_ADCP_TYPESCRIPT_PACKAGES names {named}, where the SDK is not"
+    if node is None or not there:
+        pytest.skip("no node with the TypeScript SDK: run tests/integration/setup.sh where npm is")
+    return node, str(folder)
 
 
 def interpreter_with_the_sdk() -> str:

@@ -13,7 +13,8 @@ from servers import finding, found, interpreter_with, rules, serving
 PROSE = "adcp.errors.text-mirror"
 OUTPUT_SCHEMA = "mcp.result.output-schema"
 ADVISORIES = {
-    "mcp.http.batch",  # of 2025-03-26, which it agrees to speak
+    "mcp.jsonrpc.batch",  # of 2025-03-26, which it agrees to speak
+    "mcp.interop.results",  # the official client raises where a result does not fit the outputSchema
     PROSE,
     "adcp.envelope.error-status",
     "adcp.envelope.status",  # of a server that serves 3.0 too

@@ -39,7 +39,7 @@ def test_a_first_agent(tmp_path: Path) -> None:
         "adcp.errors.structured",
         "mcp.tools.description",  # its functions have no docstrings
         "mcp.tools.open-schemas",  # FastMCP closes each inputSchema
-        "mcp.http.batch",  # of 2025-03-26, which it agrees to speak
+        "mcp.jsonrpc.batch",  # of 2025-03-26, which it agrees to speak
     }
     assert found(done, "advisory") >= {
         # isError: true, and the text is "Error calling tool 'get_media_buy_delivery': no row for unknown_... in /srv/...".

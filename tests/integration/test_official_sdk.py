@@ -8,7 +8,7 @@ import pytest
 from runs import run
 from servers import finding, found, interpreter_with_the_sdk, rules, serving
 
-BATCH = ("mcp.http.batch", "http/batch")
+BATCH = ("mcp.jsonrpc.batch", "http/batch")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_its_wrapper_is_named(tmp_path: Path) -> None:
         "adcp.errors.structured",
         "adcp.extraction.structured-present",
         "mcp.tools.description",  # its functions have no docstrings
-        "mcp.http.batch",
+        "mcp.jsonrpc.batch",
     }
     assert found(done, "advisory") >= {
         # No annotation, no structuredContent: the answer is the JSON in the text, which is legal.

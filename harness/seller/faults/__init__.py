@@ -17,9 +17,12 @@ from . import (
     events,
     failures,
     http,
+    interop,
     leaks,
     lifecycle,
     messages,
+    modern,
+    parameter_headers,
     payloads,
     repeats,
     results,
@@ -27,6 +30,7 @@ from . import (
     sessions,
     stateless,
     streams,
+    subscriptions,
     transport,
     versions,
 )
@@ -39,6 +43,7 @@ MODULES = (
     schemas,
     results,
     definitions,
+    interop,
     failures,
     error_objects,
     envelopes,
@@ -55,6 +60,9 @@ MODULES = (
     streams,
     events,
     stateless,
+    modern,
+    parameter_headers,
+    subscriptions,
     transport,
 )
 

@@ -147,6 +147,7 @@ FAULTS = (
         "A tool has no inputSchema.",
         _added({name: value for name, value in _ADDED.items() if name != "inputSchema"}),
         INPUT,
+        advises=rules("mcp.interop.tools"),
     ),
     Fault("input-schema-null", "The inputSchema of a tool is null.", _with(inputSchema=None), INPUT),
     Fault("input-schema-empty", "The inputSchema of a tool has no type.", _with(inputSchema={}), INPUT),
@@ -272,7 +273,7 @@ FAULTS = (
         "list-without-ttl",
         "tools/list does not say how long it holds.",
         _without_ttl,
-        rules("mcp.stateless.cache"),
+        rules("mcp.result.cache"),
         needs=STATELESS,
     ),
     Fault(

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pytest_adcp.harness.seller import rpc, sse
@@ -14,7 +15,7 @@ from pytest_adcp.harness.seller.handshake import SESSION_HEADER
 from pytest_adcp.harness.seller.http import Reply, Wire
 from pytest_adcp.harness.seller.options import Answers, Eras
 
-from .model import Fault, rules
+from .model import breaking
 
 SECONDS = 0.05  # between comments of a stream that stays open
 OTHER_ID = "somebody-else"
@@ -128,23 +129,7 @@ class _Mailboxes:
             self._open.pop(session, None)
 
 
-def _fault(
-    name: str,
-    says: str,
-    hooks: Hooks,
-    fails: str | None = None,
-    advises: str | None = None,
-    eras: Eras = Eras.HANDSHAKE,
-) -> Fault:
-    return Fault(
-        name,
-        says,
-        hooks,
-        rules(fails) if fails else frozenset(),
-        rules(advises) if advises else frozenset(),
-        needs={"answers": Answers.SSE, "eras": eras},
-    )
-
+_fault = partial(breaking, answers=Answers.SSE, eras=Eras.HANDSHAKE)
 
 FAULTS = (
     _fault(
@@ -195,7 +180,7 @@ FAULTS = (
         "sse-progress-unasked",
         "Progress is told that nobody asked for.",
         _around(before=_progress("p-1", 1)),
-        "mcp.sse.progress",
+        advises="mcp.sse.progress",
     ),
     _fault("sse-progress-falls", "The progress goes back.", _told(2, 1), "mcp.sse.progress"),
     _fault(

@@ -92,8 +92,31 @@ def _is_post(exchange: Exchange) -> bool:
     return exchange.request.method == "POST"
 
 
+def _has_no_such_cursor(exchange: Exchange) -> bool:
+    return "no-such-cursor" in str(exchange.params.get("cursor"))
+
+
+def _without_cursor(exchange: Exchange) -> Exchange:
+    if not _has_no_such_cursor(exchange):
+        return exchange
+    params = {name: value for name, value in exchange.params.items() if name != "cursor"}
+    return replace(exchange, message={**(exchange.message or {}), "params": params})
+
+
 def _has_no_id(exchange: Exchange) -> bool:
     return exchange.id == ""
+
+
+def _has_null_id(exchange: Exchange) -> bool:
+    return b'"id": null' in exchange.request.body
+
+
+def _is_of_another_version(exchange: Exchange) -> bool:
+    return b'"jsonrpc": "1.0"' in exchange.request.body
+
+
+def _names_no_tool(exchange: Exchange) -> bool:
+    return exchange.method == "tools/call" and "name" not in exchange.params
 
 
 def _is_foreign(exchange: Exchange) -> bool:
@@ -138,14 +161,14 @@ def _with_numeric_id(_: Exchange, message: Json, __: int) -> Json:
 
 _CONTENT_TYPE = rules("mcp.http.content-type")
 _ACCEPTED = rules("mcp.http.accepted")
-_IDS = rules("mcp.http.ids")
+_IDS = rules("mcp.jsonrpc.ids")
 _ORIGIN = rules("mcp.http.origin")
-_VERSION_HEADER = rules("mcp.http.version-header")
-_MALFORMED = rules("mcp.http.malformed")
-_PARSE_ERROR = rules("mcp.http.parse-error")
-_NOT_404 = rules("mcp.stateless.unknown-method")
-_UNKNOWN_METHOD = rules("mcp.http.unknown-method")
-_UNKNOWN_NOTIFICATION = rules("mcp.http.unknown-notification")
+_VERSION_HEADER = rules("mcp.lifecycle.version-header")
+_MALFORMED = rules("mcp.jsonrpc.malformed")
+_PARSE_ERROR = rules("mcp.jsonrpc.parse-error")
+_NOT_404 = rules("mcp.http.method-not-found")
+_UNKNOWN_METHOD = rules("mcp.jsonrpc.unknown-method")
+_UNKNOWN_NOTIFICATION = rules("mcp.jsonrpc.unknown-notification")
 _GET = rules("mcp.http.get")
 
 FAULTS = (
@@ -186,6 +209,50 @@ FAULTS = (
         advises=rules("mcp.http.accept-case"),
     ),
     Fault(
+        "accept-json-500",
+        "A request that accepts JSON only is answered with 500.",
+        instead(
+            lambda exchange: exchange.request.header("accept") == "application/json",
+            Reply(HTTPStatus.INTERNAL_SERVER_ERROR),
+        ),
+        advises=rules("mcp.http.accept-narrow"),
+    ),
+    Fault(
+        "unknown-cursor-500",
+        "tools/list with a cursor that was never given is answered with 500.",
+        instead(_has_no_such_cursor, Reply(HTTPStatus.INTERNAL_SERVER_ERROR)),
+        advises=rules("mcp.tools.unknown-cursor"),
+    ),
+    Fault(
+        "null-id-500",
+        "A request with id null is answered with 500.",
+        instead(_has_null_id, Reply(HTTPStatus.INTERNAL_SERVER_ERROR)),
+        advises=rules("mcp.jsonrpc.null-id"),
+        needs={"eras": Eras.HANDSHAKE},
+    ),
+    Fault(
+        "any-json-rpc",
+        "A message that says another version of JSON-RPC is answered like any other.",
+        answering(
+            _is_of_another_version,
+            lambda _: Reply(HTTPStatus.OK, JSON_TYPE, rpc.encode(rpc.result("envelope", {}))),
+        ),
+        advises=rules("mcp.jsonrpc.invalid-request"),
+        needs={"eras": Eras.HANDSHAKE},
+    ),
+    Fault(
+        "nameless-call-served",
+        "A tools/call that names no tool succeeds.",
+        answering(
+            _names_no_tool,
+            lambda exchange: Reply(
+                HTTPStatus.OK, JSON_TYPE, rpc.encode(rpc.result(exchange.id, {"content": []}))
+            ),
+        ),
+        advises=rules("mcp.jsonrpc.invalid-params"),
+        needs={"eras": Eras.HANDSHAKE},
+    ),
+    Fault(
         "content-type-compared",
         "The Content-Type of requests is compared with one text.",
         instead(
@@ -207,7 +274,7 @@ FAULTS = (
         "version-header-required",
         "Requests without MCP-Protocol-Version are refused.",
         instead(lacks(VERSION), Reply(HTTPStatus.BAD_REQUEST)),
-        advises=rules("mcp.http.version-absent"),
+        advises=rules("mcp.lifecycle.version-absent"),
     ),
     Fault(
         "any-origin",
@@ -261,7 +328,7 @@ FAULTS = (
         "batch-refused",
         "Batches are refused in 2025-03-26 too.",
         instead(lambda exchange: exchange.request.body.startswith(b"["), Reply(HTTPStatus.BAD_REQUEST)),
-        advises=rules("mcp.http.batch"),
+        advises=rules("mcp.jsonrpc.batch"),
     ),
     Fault(
         "any-method",
@@ -310,5 +377,11 @@ FAULTS = (
         instead(lambda exchange: exchange.request.method == "GET", Reply(HTTPStatus.OK, HTML_TYPE, PAGE)),
         advises=rules("mcp.http.get-refused"),
         needs={"eras": Eras.STATELESS},
+    ),
+    # Legal variants, which no client may stumble over.
+    Fault(
+        "unknown-cursor-ignored",
+        "tools/list with a cursor that was never given gets the first page.",
+        _reading(_without_cursor),
     ),
 )

@@ -49,6 +49,7 @@ FAULTS = (
         "initialize answers without serverInfo.",
         on_method("initialize", lambda result: _without(result, "serverInfo")),
         SERVER_INFO,
+        advises=rules("mcp.interop.connects"),
     ),
     Fault(
         "server-info-without-version",
@@ -77,6 +78,12 @@ FAULTS = (
         "initialize declares no tools.",
         on_method("initialize", lambda result: {**result, "capabilities": {}}),
         rules("mcp.lifecycle.tools-capability"),
+    ),
+    Fault(
+        "discover-without-tools",
+        "server/discover declares no tools.",
+        on_method("server/discover", lambda result: {**result, "capabilities": {}}),
+        rules("mcp.lifecycle.discover-tools"),
     ),
     Fault(
         "discover-without-versions",

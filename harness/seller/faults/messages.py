@@ -90,7 +90,13 @@ FAULTS = (
     ),
     Fault("jsonrpc-missing", "The response has no jsonrpc.", _without("jsonrpc"), VERSION),
     Fault("jsonrpc-number", "jsonrpc is the number 2.0.", _with("jsonrpc", 2.0), VERSION),
-    Fault("wrong-id", "The response has the id of no request.", _with("id", 987_654_321), ID),
+    Fault(
+        "wrong-id",
+        "The response has the id of no request.",
+        _with("id", 987_654_321),
+        ID,
+        advises=rules("mcp.interop.results"),
+    ),
     Fault("id-type", "The response's id has another type than the request's.", on_call(_other_type), ID),
     Fault("id-null", "The response's id is null.", _with("id", None), ID),
     Fault(
@@ -103,7 +109,7 @@ FAULTS = (
         "refusal-id",
         'Refusals with an HTTP error status have the id "server-error".',
         Hooks(message=_foreign_id_on_refusal),
-        advises=rules("mcp.jsonrpc.refusal-id", "mcp.http.parse-error"),
+        advises=rules("mcp.jsonrpc.refusal-id", "mcp.jsonrpc.parse-error"),
         needs={"eras": Eras.HANDSHAKE},
     ),
     Fault(

@@ -31,6 +31,23 @@ class Fault:
     mutating: bool = False  # its rules need mutating tasks to be called
     calls: tuple[Mapping[str, Any], ...] = ()  # calls of adcp.yaml without which the rules have no subject
 
+    @property
+    def interop(self) -> bool:
+        """Whether its rules need the official client; all others are judged without, which takes a second less."""
+        return any(rule.startswith("mcp.interop.") for rule in self.advises)
+
+
+def breaking(name: str, says: str, hooks: Hooks, fails: str = "", advises: str = "", **needs: Any) -> Fault:
+    """Return a fault that breaks one rule of each level at most; `needs` are members of SellerOptions."""
+    return Fault(
+        name,
+        says,
+        hooks,
+        rules(fails) if fails else frozenset(),
+        rules(advises) if advises else frozenset(),
+        needs=needs,
+    )
+
 
 def rules(*ids: str) -> frozenset[str]:
     """Return a set of rule ids."""

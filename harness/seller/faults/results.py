@@ -21,6 +21,10 @@ def _further_block(block: Json) -> Hooks:
     return on_success(lambda result: {**result, "content": [*result["content"], block]})
 
 
+def _meta(value: object) -> Hooks:
+    return on_success(lambda result: {**result, "_meta": value})
+
+
 def _flag_as_number(call: ToolCall, result: Json) -> Json:
     return {**result, "isError": int(result["isError"])} if call.ordinal else result
 
@@ -46,6 +50,7 @@ FAULTS = (
         "A content block is of a type that MCP does not know.",
         _further_block({"type": "json", "json": {}}),
         BLOCKS,
+        advises=rules("mcp.interop.results"),
     ),
     Fault("text-block-without-text", "A text block has no text.", _further_block({"type": "text"}), BLOCKS),
     Fault("is-error-number", "isError is 0 or 1.", Hooks(result=_flag_as_number), IS_ERROR),
@@ -54,6 +59,24 @@ FAULTS = (
         'isError is the string "true".',
         on_failure(lambda result: {**result, "isError": "true"}),
         IS_ERROR,
+        advises=rules("mcp.interop.same-result"),
+    ),
+    Fault(
+        "meta-list", "The _meta of the tool result is an array.", _meta([]), rules("mcp.jsonrpc.meta-object")
+    ),
+    Fault(
+        "meta-null", "The _meta of the tool result is null.", _meta(None), rules("mcp.jsonrpc.meta-object")
+    ),
+    Fault(
+        "meta-key",
+        "A key in the _meta of the tool result begins with an underscore.",
+        _meta({"_trace": "1"}),
+        advises=rules("mcp.jsonrpc.meta-keys"),
+    ),
+    Fault(
+        "meta-keys",  # legal, all of them
+        "The _meta of the tool result has keys of every form.",
+        _meta({"trace-id": 1, "com.example/": 2, "example/a.b_c": 3, "com.ex-ample.v2/x": 4, "": 5}),
     ),
     Fault(
         "duplicate-tool",

@@ -89,6 +89,17 @@ FAULTS = (
         advises=_NEGOTIATION,
     ),
     Fault(
+        "initialize-wants-version",
+        "initialize without MCP-Protocol-Version is refused, and no client has one by then.",
+        answering(
+            lambda exchange: exchange.method == "initialize",
+            rpc_error(INVALID_PARAMS, "The header MCP-Protocol-Version is missing"),
+        ),
+        rules("mcp.lifecycle.initialize"),
+        blocks=True,
+        needs={"eras": Eras.HANDSHAKE},
+    ),
+    Fault(
         "no-ping",
         "ping is not known.",
         Hooks(message=_without_ping),
@@ -98,7 +109,7 @@ FAULTS = (
         "ping-array",
         "ping is answered with an empty array.",
         on_method("ping", lambda _: []),  # type: ignore[arg-type, return-value]
-        _PING,
+        rules("mcp.jsonrpc.result-object"),
     ),
     Fault(
         "capability-without-methods",
@@ -116,32 +127,38 @@ FAULTS = (
         "session-id-with-space",
         "Session ids hold a space.",
         _naming_sessions(lambda issued: f"session {issued}"),
-        rules("mcp.sessions.id-characters"),
+        rules("mcp.http.session-id-characters"),
     ),
     Fault(
         "session-id-counted",
         "Session ids are counted.",
         _naming_sessions(lambda _: f"s{next(_COUNTER)}"),
-        advises=rules("mcp.sessions.id-unguessable"),
+        advises=rules("mcp.http.session-id-unguessable"),
     ),
     Fault(
         "session-missing-404",
         "Requests without a session id are answered with 404.",
         instead(lacks(SESSION), Reply(HTTPStatus.NOT_FOUND)),
-        advises=rules("mcp.sessions.required"),
+        advises=rules("mcp.http.session-required"),
         needs={"eras": Eras.HANDSHAKE},
+    ),
+    Fault(
+        "session-delete-400",
+        "DELETE of a session is refused with 400.",
+        instead(lambda exchange: exchange.request.method == "DELETE", Reply(HTTPStatus.BAD_REQUEST)),
+        advises=rules("mcp.http.delete"),
     ),
     Fault(
         "session-never-ends",
         "DELETE is accepted, and the session goes on.",
         instead(lambda exchange: exchange.request.method == "DELETE", Reply(HTTPStatus.NO_CONTENT)),
-        rules("mcp.sessions.ended"),
+        rules("mcp.http.session-ended"),
     ),
     Fault(
         "session-lost-400",
         "Requests in a session that has ended, or never was, are answered with 400.",
         changing(_lost_is_400),
-        rules("mcp.sessions.ended"),
-        advises=rules("mcp.sessions.unknown"),
+        rules("mcp.http.session-ended"),
+        advises=rules("mcp.http.session-unknown"),
     ),
 )

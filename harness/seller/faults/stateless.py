@@ -22,7 +22,7 @@ from pytest_adcp.harness.seller.rpc import (
 )
 from pytest_adcp.harness.seller.stateless import PREFIX, VERSION, claims
 
-from .model import Fault, rules
+from .model import breaking
 
 JSON_TYPE = (("Content-Type", "application/json"),)
 SESSION = SESSION_HEADER.lower()
@@ -60,12 +60,12 @@ def _without(name: str) -> Callable[[Json], Json]:
     return lambda value: {key: item for key, item in value.items() if key != name}
 
 
-def _refused(when: Callable[[Exchange], bool], status: int, code: int) -> Hooks:
+def refused(when: Callable[[Exchange], bool], status: int, code: int, data: Json | None = None) -> Hooks:
     """Refuse some requests of this era."""
 
     async def hook(exchange: Exchange, answer: Answer, wire: Wire) -> None:
         if exchange.wants_answer and claims(exchange) and when(exchange):
-            refusal = RpcError(code, "This request is not served.").answer(exchange.id)
+            refusal = RpcError(code, "This request is not served.", data=data).answer(exchange.id)
             await wire.send(Reply(status, JSON_TYPE, rpc.encode(refusal)))
         else:
             await wire.send(await answer(exchange))
@@ -73,7 +73,7 @@ def _refused(when: Callable[[Exchange], bool], status: int, code: int) -> Hooks:
     return Hooks(http=hook)
 
 
-def _mended(mend: Callable[[Exchange], Exchange]) -> Hooks:
+def mended(mend: Callable[[Exchange], Exchange]) -> Hooks:
     """Serve requests of this era as if they were right."""
 
     async def hook(exchange: Exchange, answer: Answer, wire: Wire) -> None:
@@ -86,6 +86,14 @@ def _mended(mend: Callable[[Exchange], Exchange]) -> Hooks:
 def _with_meta(exchange: Exchange) -> Exchange:
     params = {**exchange.params, "_meta": {**META, **exchange.params.get("_meta", {})}}
     return replace(exchange, message={**(exchange.message or {}), "params": params})
+
+
+def _with_meta_if_none(exchange: Exchange) -> Exchange:
+    return exchange if "_meta" in exchange.params else _with_meta(exchange)
+
+
+def _with_whole_meta(exchange: Exchange) -> Exchange:
+    return _with_meta(exchange) if "_meta" in exchange.params else exchange
 
 
 def _with_headers(exchange: Exchange) -> Exchange:
@@ -124,163 +132,159 @@ def _asks_for_sampling(_: Json) -> Json:
     return {"resultType": "input_required", "inputRequests": asked, "_meta": {f"{PREFIX}serverInfo": {}}}
 
 
-def _fault(
-    name: str,
-    says: str,
-    hooks: Hooks,
-    fails: str | None = None,
-    advises: str | None = None,
-    eras: Eras = Eras.BOTH,
-) -> Fault:
-    family = "mcp.stateless"
-    return Fault(
-        name,
-        says,
-        hooks,
-        rules(f"{family}.{fails}") if fails else frozenset(),
-        rules(f"{family}.{advises}") if advises else frozenset(),
-        needs={"eras": eras},
-    )
-
-
 ONLY = Eras.STATELESS
 
 FAULTS = (
-    _fault(
+    breaking(
         "result-type-missing",
         "Calls give no resultType.",
         _on_result("tools/call", _without("resultType")),
-        "result-type",
+        "mcp.result.result-type",
     ),
-    _fault(
+    breaking(
         "result-type-unknown",
         'Calls give the resultType "done".',
         _on_result("tools/call", _with(resultType="done")),
-        "result-type",
+        "mcp.result.result-type",
     ),
-    _fault(
+    breaking(
         "list-asks-for-input",
         "tools/list asks for input.",
         _on_result("tools/list", _with(resultType="input_required", requestState="s-1")),
-        "input-required",
+        "mcp.result.input-required",
     ),
-    _fault(
+    breaking(
         "input-not-declared",
         "A call asks for sampling, which the client did not declare.",
         _on_result("tools/call", _asks_for_sampling),
-        "input-required",
+        "mcp.result.input-required",
     ),
-    _fault("no-ttl", "tools/list has no ttlMs.", _on_result("tools/list", _without("ttlMs")), "cache"),
-    _fault(
+    breaking(
+        "no-ttl",
+        "tools/list has no ttlMs.",
+        _on_result("tools/list", _without("ttlMs")),
+        "mcp.result.cache",
+    ),
+    breaking(
         "ttl-text",
         "server/discover has a text as ttlMs.",
         _on_result("server/discover", _with(ttlMs="60000")),
-        "cache",
+        "mcp.result.cache",
     ),
-    _fault(
+    breaking(
         "scope-unknown",
         'tools/list has the cacheScope "shared".',
         _on_result("tools/list", _with(cacheScope="shared")),
-        "cache",
+        "mcp.result.cache",
     ),
-    _fault(
+    breaking(
         "scope-changes",
         "The second page of tools/list has another cacheScope.",
         Hooks(message=_second_page_private()),
-        "cache-scope",
+        "mcp.result.cache-scope",
         eras=ONLY,
     ),
-    _fault(
+    breaking(
         "results-without-server-info",
         "Lists do not name the server.",
         _on_result("tools/list", _without("_meta")),
-        advises="server-info",
+        advises="mcp.result.server-info",
     ),
-    _fault(
+    breaking(
         "stateless-needs-session",
         "A plain tools/list of 2026-07-28 is refused without a session.",
-        _refused(lambda exchange: exchange.method == "tools/list", HTTPStatus.BAD_REQUEST, INVALID_REQUEST),
-        "self-contained",
+        refused(lambda exchange: exchange.method == "tools/list", HTTPStatus.BAD_REQUEST, INVALID_REQUEST),
+        "mcp.lifecycle.self-contained",
     ),
-    _fault(
+    breaking(
         "stateless-knows-sessions",
         "A request of 2026-07-28 with an unknown Mcp-Session-Id is answered with 404.",
-        _refused(
+        refused(
             lambda exchange: exchange.request.header(SESSION) is not None,
             HTTPStatus.NOT_FOUND,
             INVALID_REQUEST,
         ),
-        advises="session-ignored",
+        advises="mcp.http.session-ignored",
         eras=ONLY,
     ),
-    _fault(
+    breaking(
         "client-info-required",
         "A request without clientInfo is refused.",
-        _refused(_has_no_client_info, HTTPStatus.BAD_REQUEST, INVALID_PARAMS),
-        "client-info-optional",
+        refused(_has_no_client_info, HTTPStatus.BAD_REQUEST, INVALID_PARAMS),
+        "mcp.lifecycle.client-info-optional",
     ),
-    _fault(
-        "meta-optional", "A request without _meta is served.", _mended(_with_meta), "meta-required", eras=ONLY
+    breaking(
+        "meta-optional",
+        "A request without _meta is served.",
+        mended(_with_meta),
+        "mcp.lifecycle.meta-required",
+        eras=ONLY,
     ),
-    _fault(
+    breaking(
         "meta-optional-both-eras",
         "A request without _meta is served, by a server of both eras.",
-        _mended(_with_meta),
-        advises="meta-required",
+        mended(_with_meta_if_none),
+        advises="mcp.lifecycle.meta-required",
     ),
-    _fault(
+    breaking(
+        "client-capabilities-optional",
+        "A request whose _meta lacks clientCapabilities is served.",
+        mended(_with_whole_meta),
+        "mcp.lifecycle.meta-required",
+    ),
+    breaking(
         "meta-code",
         "A request without _meta gets the error -32600.",
         _on_error(INVALID_PARAMS, _with(code=INVALID_REQUEST)),
-        "meta-required",
+        "mcp.lifecycle.meta-required",
         eras=ONLY,
     ),
-    _fault(
+    breaking(
         "headers-unchecked",
         "What the headers say is not compared.",
-        _mended(_with_headers),
-        "headers-checked",
+        mended(_with_headers),
+        "mcp.http.headers-checked",
     ),
-    _fault(
+    breaking(
         "header-mismatch-200",
         "A header mismatch is answered with HTTP 200.",
         _status(HEADER_MISMATCH, 200),
-        "headers-checked",
+        "mcp.http.headers-checked",
     ),
-    _fault(
+    breaking(
         "header-mismatch-code",
         "A header mismatch gets the error -32600.",
         _on_error(HEADER_MISMATCH, _with(code=INVALID_REQUEST)),
-        advises="header-code",
+        advises="mcp.http.header-code",
     ),
-    _fault(
+    breaking(
         "version-code",
         "An unknown version gets the error -32600.",
         _on_error(UNSUPPORTED_VERSION, _with(code=INVALID_REQUEST)),
-        "unsupported-version",
+        "mcp.lifecycle.unsupported-version",
     ),
-    _fault(
+    breaking(
         "version-without-list",
         "The error for an unknown version lists none.",
         _on_error(UNSUPPORTED_VERSION, _without("data")),
-        "unsupported-version",
+        "mcp.lifecycle.unsupported-version",
     ),
-    _fault(
+    breaking(
         "version-200",
         "An unknown version is answered with HTTP 200.",
         _status(UNSUPPORTED_VERSION, 200),
-        "unsupported-version",
+        "mcp.lifecycle.unsupported-version",
     ),
-    _fault(
+    breaking(
         "unknown-method-200",
         "An unknown method is answered with HTTP 200.",
         _status(METHOD_NOT_FOUND, 200),
-        "unknown-method",
+        "mcp.http.method-not-found",
     ),
-    _fault(
+    breaking(
         "unknown-method-code",
         "An unknown method gets the error -32600.",
         _on_error(METHOD_NOT_FOUND, _with(code=INVALID_REQUEST)),
-        "unknown-method",
+        "mcp.http.method-not-found",
     ),
 )

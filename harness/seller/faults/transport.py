@@ -149,7 +149,7 @@ FAULTS = (
         "accepted-202",
         "Calls are answered with 202 and nothing else.",
         _on_call(_sends(Reply(202))),
-        ANSWERED,
+        rules("mcp.http.request-not-accepted"),
     ),
     Fault(
         "html-200",
@@ -161,7 +161,7 @@ FAULTS = (
         "notification-answered",
         "Notifications are answered with a JSON-RPC response.",
         _everywhere(_answer_notifications),
-        rules("mcp.jsonrpc.notification", "mcp.http.accepted", "mcp.http.unknown-notification"),
+        rules("mcp.jsonrpc.notification", "mcp.http.accepted", "mcp.jsonrpc.unknown-notification"),
     ),
     Fault("never-answers", "Calls are never answered.", _on_call(_never), blocks=True),
     Fault(
@@ -214,6 +214,7 @@ FAULTS = (
         "redirect-elsewhere",
         "The endpoint redirects to another origin with 307.",
         _everywhere(_sends(ELSEWHERE)),
+        rules("mcp.http.redirect"),
         blocks=True,
     ),
     Fault("slow", "Calls take half a second longer.", _on_call(_slow)),
