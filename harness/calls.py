@@ -35,6 +35,7 @@ class Probe(StrEnum):
     REPLAY = "replay"  # the same request again
     KEY_CONFLICT = "key-conflict"  # another request with a key that was used
     FAILURE_AGAIN = "failure-again"  # a request that failed, again, with the same key
+    USER_CONTEXT = "user-context"  # a read with the user's language and place in _meta
 
 
 class Variant(StrEnum):
@@ -99,6 +100,8 @@ class HttpProbe(StrEnum):
     PROMPTS = "prompts-list"
     COMPLETIONS = "completion-complete"
     LOGGING = "logging-set-level"
+    CLIENT_INFO = "client-info"  # an initialize of another client; sent for the connected-apps profile alone
+    USER_AGENT = "user-agent"  # an initialize with the User-Agent of the platform; likewise
 
 
 class Credentials(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 
 import pytest
@@ -10,10 +10,10 @@ import pytest
 from .classify import Class
 from .evidence import Evidence
 from .release import BEFORE_3, WHY_BEFORE_3, numbers
-from .rules import Judged
+from .rules import Judged, Profile
 from .schema_bundle import HOW_TO_GET
 from .selection import Selection
-from .subjects import HOW_TO_SAY_PRODUCTION, Answer
+from .subjects import HOW_TO_SAY_PRODUCTION, Answer, Result
 from .text import plural, safe
 from .transcript import End, Kind
 
@@ -44,21 +44,24 @@ def wanted(tools: tuple[str, ...], name: str) -> bool:
     return not tools or any(fnmatchcase(name, pattern) for pattern in tools)
 
 
-def gaps(evidence: Evidence, tools: tuple[str, ...]) -> list[str]:
+def gaps(evidence: Evidence, tools: tuple[str, ...], profiles: Collection[Profile]) -> list[str]:
     """Return what keeps a survey without failures from being conformant, the root cause first."""
     survey = evidence.transcript.survey
     if survey.unusable is not None:
         return [survey.unusable.message]
     found = [f"the survey ended early: {survey.stopped}"] if survey.stopped else []
     found += _one_at_a_time(evidence)
-    if evidence.server.release == BEFORE_3:
+    core = Profile.CORE in profiles
+    if core and evidence.server.release == BEFORE_3:
         found.append(f"hardly anything was judged: {WHY_BEFORE_3}")
     found += _not_called(evidence)
     release = evidence.server.release
-    if release not in (None, BEFORE_3) and numbers(release)[0] != 3:
+    if core and release not in (None, BEFORE_3) and numbers(release)[0] != 3:
         found.append(f"the server says that it serves AdCP {release}, of which nothing is known here")
     if tools and not any(wanted(tools, str(tool.get("name"))) for tool in evidence.server.tools):
         found.append(f"no listed tool matches --adcp-tool {safe(', '.join(tools))}")
+    if not core:
+        return found + _nothing_called(evidence)
     return found + (list(survey.problems) or _never_seen(evidence))
 
 
@@ -106,6 +109,15 @@ def _never_seen(evidence: Evidence) -> list[str]:
     if Class.ERROR not in seen:
         missing.append(f"no AdCP task gave an error: {evidence.none_of(Judged.ERROR).why}")
     return missing
+
+
+def _nothing_called(evidence: Evidence) -> list[str]:
+    """Return why a server that is not judged as an AdCP seller was seen too little."""
+    called = {exchange.index for exchange in evidence.transcript.exchanges if exchange.kind is Kind.CALL}
+    entries = evidence.entries(Judged.RESULT)
+    if any(isinstance(entry, Result) and entry.exchange.index in called for entry in entries):
+        return []
+    return ["no tool gave a result to judge; give a call that does with `calls:` in adcp.yaml"]
 
 
 def schemas_used(evidence: Evidence | None) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ import anyio
 import pytest
 from pytest_adcp import suites
 from pytest_adcp.reports import build, model, terminal
+from pytest_adcp.suites.connected_apps.checklist import checklist
 
 from . import conclusion, options, vector_subjects
 from .config import shown_path
-from .demo import DemoError, demo_seller
+from .demo import FOR_APPS, DemoError, demo_seller
+from .diagnosis import LEGACY
 from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
 from .plan import Plan, PlanRequest, describe
@@ -39,6 +42,7 @@ from .verdict import ExitCode, Finding, Judgement, Outcome, conclude, exit_code
 from .wire import Connection
 
 _TRANSCRIPT = "transcript.jsonl"
+_NO_LEGACY = "connected-apps.no-legacy-sse"
 _REPORT = "report.json"
 
 
@@ -106,14 +110,14 @@ class Conformance:
             return
         if Profile.CLIENT in self.settings.profiles:
             self._vectors = vector_subjects.build(self.settings.vectors)
-        if Profile.CORE in self.settings.profiles:
+        if self._judges_server:
             self._find_schemas()
         if self.settings.replay is not None and not self._is_worker:
             self._read(self.settings.replay)
         if not self._is_worker:
             # Only when everything that is read has been read, and before a server is asked for anything.
             self._check_report_folder()
-        if Profile.CORE not in self.settings.profiles:
+        if not self._judges_server:
             return
         if self._is_worker:
             given: Mapping[str, str] = session.config.workerinput["adcp"]  # type: ignore[attr-defined]
@@ -161,14 +165,21 @@ class Conformance:
 
     def _evidence(self, transcript: Transcript) -> Evidence:
         spec, production = self.settings.spec, self.settings.production
-        return Evidence(transcript, spec=spec, schemas=self._schemas, production=production)
+        return Evidence(
+            transcript,
+            spec=spec,
+            schemas=self._schemas,
+            production=production,
+            standards=replace(self.settings.standards, oauth=self.settings.oauth),
+        )
 
     def _survey(self) -> None:
         with ExitStack() as stack:
             target = self.settings.target
             if self.settings.demo:
                 try:
-                    target = Target.parse(stack.enter_context(demo_seller()), name="demo")
+                    options = FOR_APPS if self.settings.app is not None else ()
+                    target = Target.parse(stack.enter_context(demo_seller(*options)), name="demo")
                 except DemoError as error:
                     raise pytest.UsageError(f"adcp: {error}") from None
             assert target is not None
@@ -202,6 +213,7 @@ class Conformance:
             "tools": list(settings.tools),
             "auto": settings.auto,
             "probes": settings.probes,
+            "connected_apps": settings.app is not None,
             "interop": settings.interop,
         }
         request = PlanRequest(
@@ -213,6 +225,7 @@ class Conformance:
             account=settings.account,
             sandbox_account=settings.sandbox_account,
             calls=settings.calls,
+            app=settings.app,
         )
         tls = (
             ssl_context(settings.ca_file, settings.client_cert)
@@ -251,16 +264,28 @@ class Conformance:
         by = f", schemas: {safe(used[1])} of {safe(used[0])}" if used else ""
         return [f"adcp: {safe(target)} (profiles: {profiles}{by})"]
 
+    @property
+    def _judges_server(self) -> bool:
+        """Whether a profile was chosen that is about a server."""
+        return any(profile is not Profile.CLIENT for profile in self.settings.profiles)
+
     def rules(self) -> list[Rule]:
         """Return the rules that this run tries; one stands for all where the target could not be surveyed."""
         modules: list[str] = []
         if self.settings.plan_only:
             return []
-        if Profile.CORE in self.settings.profiles and self.evidence is not None and self.unusable is None:
-            modules += suites.CORE
+        if self._judges_server and self.evidence is not None and self.unusable is None:
+            modules += suites.CORE if Profile.CORE in self.settings.profiles else ()
+            modules += suites.CONNECTED_APPS if Profile.CONNECTED_APPS in self.settings.profiles else ()
         if Profile.CLIENT in self.settings.profiles:
             modules += suites.CLIENT
-        return list(load(module for module in modules if self.selection.takes(module)))
+        rules = load(module for module in modules if self.selection.takes(module))
+        return [*rules, *(rule for rule in load(suites.CONNECTED_APPS) if self._is_told(rule))]
+
+    def _is_told(self, rule: Rule) -> bool:
+        """Whether a rule says of a target that could not be surveyed why not: that it speaks the old transport alone."""
+        old = self.unusable is not None and self.unusable.cause == LEGACY
+        return old and Profile.CONNECTED_APPS in self.settings.profiles and rule.id == _NO_LEGACY
 
     def entries(self, rule: Rule) -> tuple[Entry, ...]:
         """Return what a rule is tried on."""
@@ -336,7 +361,11 @@ class Conformance:
             return
         if session.config.option.collectonly:
             return
-        gaps = conclusion.gaps(self.evidence, self.settings.tools) if self.evidence is not None else []
+        gaps = (
+            conclusion.gaps(self.evidence, self.settings.tools, self.settings.profiles)
+            if self.evidence is not None
+            else []
+        )
         if Profile.CLIENT in self.settings.profiles:
             gaps += vector_subjects.missing(self._vectors)
         left = len(self.findings) + self._faults < self._collected
@@ -348,7 +377,8 @@ class Conformance:
         code = exit_code(
             judgement,
             faults=self._faults,
-            unusable=self.unusable is not None,
+            unusable=self.unusable is not None
+            and not any(found.rule == _NO_LEGACY for found in self.findings),
             partial=bool(partial) and not conclusion.matches_nothing(gaps),
             judged=len(self.findings),
         )
@@ -381,6 +411,11 @@ class Conformance:
         """Remove what was only kept for the run."""
         self._cleanup.close()
 
+    def _checklist(self) -> list[model.ChecklistItem]:
+        if Profile.CONNECTED_APPS not in self.settings.profiles:
+            return []
+        return [model.ChecklistItem(*item) for item in checklist()]
+
     def _build_report(self, judgement: Judgement, narrowed: list[str]) -> model.Report:
         folder = self.settings.report_dir
         kept = self._file is not None and (self.settings.keep_transcript or self.settings.replay is not None)
@@ -396,5 +431,6 @@ class Conformance:
             selection=narrowed,
             schemas=model.Schemas(*schemas) if schemas else None,
             not_checked=[model.NotChecked(*left) for left in conclusion.not_checked(self.evidence)],
+            checklist=self._checklist(),
         )
         return build.build([facts], settings=self.settings.public(), generated_at=datetime.now(UTC))

@@ -33,6 +33,12 @@ Headers = tuple[tuple[str, str], ...]
 Authorize = Callable[[], Awaitable[Headers | None]]  # fresh credentials, or None where there are no others
 
 
+def _as_somebody(headers: Headers) -> Headers:
+    """Return headers with a User-Agent: ours, where there is none."""
+    named = any(name == "User-Agent" for name, _ in headers)
+    return headers if named else (*headers, ("User-Agent", USER_AGENT))
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """An exchange and what its bytes say."""
@@ -77,6 +83,7 @@ class Conversation:
         self._linger = LINGER
         self._made_up: frozenset[str] = frozenset()
         self.credentials: Headers = target.credentials.headers()
+        self.capabilities: Mapping[str, Any] = {}  # that sessions announce, unless they have others
         self.session = Session(Era.HANDSHAKE)
 
     def beside(
@@ -313,7 +320,7 @@ class Conversation:
             lane,
             method,
             url,
-            (*message.headers, ("User-Agent", USER_AGENT), *self.credentials),
+            (*_as_somebody(message.headers), *self.credentials),
             message.body,
             deadline=deadline,
             limits=limits,
@@ -359,7 +366,9 @@ class Conversation:
         async with self._renewing:
             if self.session is old and self._may_renew:
                 self._may_renew = False
-                session = Session(Era.HANDSHAKE, param_headers=old.param_headers)
+                session = Session(
+                    Era.HANDSHAKE, param_headers=old.param_headers, capabilities=self.capabilities
+                )
                 said = await self.ask(
                     lane,
                     (Phase.HANDSHAKE, 2),

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from . import own_process
 
+FOR_APPS = ("--path", "/v1/mcp", "--json-text")  # what the connected-apps profile asks for beyond AdCP
 _START_SECONDS = 30.0
 _END_SECONDS = 5.0
 

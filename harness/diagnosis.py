@@ -33,6 +33,9 @@ _CURES = {
 }
 
 
+LEGACY = "legacy-sse"  # the cause where only the transport of 2024-11-05 is spoken
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What was found near an endpoint that does not answer."""
@@ -104,7 +107,7 @@ def diagnose(target: Target, initialize: Said, seen: Surroundings) -> Diagnosis:
         )
     if seen.legacy_sse:
         return Diagnosis(
-            "legacy-sse",
+            LEGACY,
             f"{where} speaks the HTTP+SSE transport of MCP 2024-11-05, which Streamable HTTP replaced",
             'serve Streamable HTTP (in most SDKs another transport class or `transport="http"`), and use that URL',
         )

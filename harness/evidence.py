@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .app import app_of
+from .app_wire import on_the_wire
 from .calls import Expect, HttpProbe, Probe, Purpose, Variant
 from .classify import Class, classify
 from .extraction import extract_error, extract_success
@@ -25,6 +27,7 @@ from .rules import Judged, Rule
 from .server import list_page, server_of
 from .session import STATELESS_REVISION
 from .settled import settled
+from .standards import Standards
 from .streams import closing, event_streams, listening, subscribed
 from .subjects import (
     Answer,
@@ -40,6 +43,7 @@ from .subjects import (
 )
 from .tasks import catalogue
 from .transcript import Era, Exchange, Kind, Transcript
+from .views import views_of
 
 if TYPE_CHECKING:
     from .schemas import Validators
@@ -58,6 +62,7 @@ class Evidence:
         spec: str | None = None,
         schemas: Validators | None = None,
         production: bool = False,
+        standards: Standards | None = None,
     ) -> None:
         """Read a transcript.
 
@@ -65,11 +70,13 @@ class Evidence:
             spec: the AdCP release to judge against, whatever the server says.
             schemas: what judges the payloads.
             production: whether the server is a production one.
+            standards: limits and word lists of the connected-apps profile; those of the package where None.
         """
         exchanges, self.readings = read_all(transcript.exchanges)
         self.transcript = transcript = replace(transcript, exchanges=exchanges)
         self.calls = {call.subject: call for call in transcript.survey.calls}
         self.server = server_of(transcript, self.readings, spec=spec, schemas=schemas, production=production)
+        self.server = replace(self.server, standards=standards or self.server.standards)
         self._entries: dict[Judged, tuple[Entry, ...]] = {}
 
     def entries(self, kind: Judged) -> tuple[Entry, ...]:
@@ -124,9 +131,12 @@ class Evidence:
             Judged.REFUSAL: lambda: refusals(self),
             Judged.CHALLENGE: lambda: unauthorized(self),
             Judged.METADATA: lambda: metadata(self),
+            Judged.APP: lambda: app_of(self),
             Judged.CLIENT_SESSION: lambda: client_reads(self, kind),
             Judged.CLIENT_LIST: lambda: client_reads(self, kind),
             Judged.CLIENT_RESULT: lambda: client_reads(self, kind),
+            **on_the_wire(self),
+            Judged.VIEW: lambda: views_of(self),
             Judged.SUCCESS_VECTOR: tuple,
             Judged.ERROR_VECTOR: tuple,
         }
@@ -389,6 +399,7 @@ _NOT_JUDGED_AS_REPLIES = {
     Kind.DELETE,
     Kind.REFUSAL,
     Kind.METADATA,
+    Kind.VIEW,
     Kind.HTTP,
     Kind.INTEROP,
 }

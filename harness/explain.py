@@ -13,7 +13,7 @@ from .rules import Rule, load
 
 def all_rules() -> tuple[Rule, ...]:
     """Return every packaged rule, in the order of the suites."""
-    return load((*suites.CORE, *suites.CLIENT))
+    return load((*suites.CORE, *suites.CONNECTED_APPS, *suites.CLIENT))
 
 
 def answer(config: pytest.Config) -> int:

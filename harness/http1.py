@@ -8,6 +8,7 @@ which would otherwise pass for the answer to the next request.
 from __future__ import annotations
 
 import base64
+import ipaddress
 import re
 import select
 import socket
@@ -60,7 +61,8 @@ class Connection:
 
     `tls` None means the authorities that ship with certifi; `identified` says that it holds a client certificate.
     `proxy` is an http:// or https:// URL, with userinfo where the proxy wants credentials; None goes straight,
-    whatever the environment says.
+    whatever the environment says. `only_public` refuses hosts with an address of a private network: who names them may be
+    hostile. (Behind a proxy, that is for the proxy to refuse.)
 
     Raises:
         ValueError: `proxy` is no such URL; the text does not quote it.
@@ -69,6 +71,7 @@ class Connection:
     tls: ssl.SSLContext | None = None
     proxy: str | None = field(default=None, repr=False)
     identified: bool = False
+    only_public: bool = False
 
     def __post_init__(self) -> None:
         if self.proxy is not None:
@@ -263,7 +266,7 @@ async def open_channel(endpoint: Endpoint, connection: Connection, note: Note) -
         Fault: there is no connection; whatever a proxy does wrong is End.PROXY.
     """
     if connection.proxy is None:
-        stream = await _dial(endpoint, note)
+        stream = await _dial(endpoint, note, only_public=connection.only_public)
         forward = None
     else:
         stream = await _dial_through(Endpoint.parse(connection.proxy), endpoint, connection, note)
@@ -291,10 +294,11 @@ def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return pairs
 
 
-async def _dial(endpoint: Endpoint, note: Note) -> ByteStream:
+async def _dial(endpoint: Endpoint, note: Note, *, only_public: bool = False) -> ByteStream:
     note(f"no connection to {endpoint.address}")
     try:
-        return await anyio.connect_tcp(endpoint.host, endpoint.port)
+        host = await _public_address(endpoint) if only_public else endpoint.host
+        return await anyio.connect_tcp(host, endpoint.port)
     except socket.gaierror as error:
         raise Fault(
             End.DNS,
@@ -308,6 +312,19 @@ async def _dial(endpoint: Endpoint, note: Note) -> ByteStream:
             raise Fault(End.REFUSED, f"nothing listens at {endpoint.address}") from None
         words = next((cause.strerror for cause in causes if cause.strerror), "no connection")
         raise Fault(End.REFUSED, f"{endpoint.address}: {words}") from None
+
+
+async def _public_address(endpoint: Endpoint) -> str:
+    """Return an address of a host all of whose addresses are public: the one that is dialled, so that no other comes between.
+
+    Raises:
+        Fault: one of them is not.
+    """
+    found = await anyio.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    addresses = [str(entry[4][0]).partition("%")[0] for entry in found]
+    if not addresses or not all(ipaddress.ip_address(address).is_global for address in addresses):
+        raise Fault(End.REFUSED, f"{endpoint.host} is in a private network, where a server may not send us")
+    return addresses[0]
 
 
 _RESOLVER = {

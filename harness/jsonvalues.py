@@ -22,7 +22,11 @@ def utf16_length(text: str) -> int:
 
 def lone_surrogates(text: str) -> int:
     """Count the surrogate halves of a string that have no other half beside them."""
-    return 0 if text.isascii() else sum(1 for _ in _HALF.finditer(text))
+    try:
+        text.encode()  # far quicker than looking for halves
+    except UnicodeEncodeError:
+        return sum(1 for _ in _HALF.finditer(text))
+    return 0
 
 
 def number_string(number: float) -> str:

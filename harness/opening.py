@@ -18,7 +18,8 @@ from .wire import Lane
 async def open_session(talk: Conversation, lanes: Sequence[Lane], target: Target) -> Diagnosis | None:
     """Start a session in the handshake era where it is offered, else go on without one; return why neither is possible."""
     heard: dict[Kind, Said] = {}
-    handshake, stateless = Session(Era.HANDSHAKE), Session(Era.STATELESS)
+    handshake = Session(Era.HANDSHAKE, capabilities=talk.capabilities)
+    stateless = Session(Era.STATELESS, capabilities=talk.capabilities)
 
     async def initialize(lane: Lane) -> None:
         heard[Kind.INITIALIZE] = await talk.ask(

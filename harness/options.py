@@ -92,8 +92,8 @@ OPTIONS = (
     ),
     Option(
         "profile",
-        "Judge these profiles, repeated or with commas: core (MCP and AdCP, the default) and client (client "
-        "libraries against the vectors; needs no server).",
+        "Judge these profiles, repeated or with commas: core (MCP and AdCP, the default), connected-apps "
+        "(a server behind a platform of connected apps) and client (client libraries against the vectors; needs no server).",
         "NAME",
         several=True,
         key=("profiles",),

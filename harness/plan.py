@@ -12,6 +12,7 @@ from . import probes
 from .arguments import Shape, shape
 from .calls import Expect, NotCalled, PlannedCall, Purpose
 from .placeholders import Values, fill
+from .probes import user_context
 from .probes.candidates import Candidate
 from .tasks import CAPABILITIES, UNKNOWN_ID, Bad, Change, Task, catalogue, look_alike
 from .text import plural, quote, safe
@@ -39,6 +40,15 @@ class ConfiguredCall:
 
 
 @dataclass(frozen=True, slots=True)
+class AppRequest:
+    """What a server is asked as an app of a platform, beside its calls. Every member opens a door to another host or place."""
+
+    third_party: bool = False  # scripts of user interfaces are fetched from the hosts that they name
+    issuer: bool = False  # so is the metadata of an OAuth issuer on another host
+    verification: bool = False  # the document that proves the domain is in place
+
+
+@dataclass(frozen=True, slots=True)
 class PlanRequest:
     """What the user wants to be called. No two configured calls have the same tool and name."""
 
@@ -52,6 +62,7 @@ class PlanRequest:
     account: Mapping[str, Any] | None = None  # for read tasks
     sandbox_account: Mapping[str, Any] | None = None  # for mutating ones
     calls: tuple[ConfiguredCall, ...] = ()
+    app: AppRequest | None = None  # the server is to be seen as a platform sees it too
     today: date = field(default_factory=lambda: datetime.now(UTC).date())  # dates in requests count from here
 
     def wants(self, tool: str) -> bool:
@@ -210,8 +221,19 @@ class _Planner:
 
     def _probes(self, drafts: list[_Draft]) -> Iterator[_Draft]:
         """Yield the calls that try single behaviours of the tasks that are called, after all else of their tools."""
-        if not (self._request.auto and self._request.probes):
+        if not self._request.probes:
             return
+        tried = [*self._behaviours(drafts)] if self._request.auto else []
+        if self._request.app is not None:
+            tried += user_context.calls([draft.call for draft in drafts], self._listed)
+        for rank, call in enumerate(tried, start=MAX_AUTOMATIC):
+            if isinstance(call, NotCalled):
+                self._not_called.append(call)
+            else:
+                # After the plain calls of all tools: where time runs out, those are what it is for.
+                yield _Draft(call, (len(self._order), rank), rank)
+
+    def _behaviours(self, drafts: list[_Draft]) -> Iterator[PlannedCall | NotCalled]:
         samples = [d.call for d in drafts if d.call.name == SAMPLE and d.call.purpose is Purpose.GOOD]
         candidates = [
             Candidate(task, shape(self._listed[task.name].get("inputSchema"), task.arguments), sample)
@@ -220,12 +242,7 @@ class _Planner:
         ]
         bad = [draft.call for draft in drafts if draft.bad]
         values = Values(self._run_id, "probes", self._request.today)
-        for rank, call in enumerate(probes.calls(candidates, bad, values), start=MAX_AUTOMATIC):
-            if isinstance(call, NotCalled):
-                self._not_called.append(call)
-            else:
-                # After the plain calls of all tools: where time runs out, those are what it is for.
-                yield _Draft(call, (len(self._order), rank), rank)
+        yield from probes.calls(candidates, bad, values)
 
     # -- configured calls -----------------------------------------------------------------------------------
 

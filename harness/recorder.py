@@ -16,6 +16,9 @@ SAME_FAILURES = 5  # equal failures in a row, of more than one tool, end the sur
 BUDGET_ANSWERS = 4  # bytes of a whole survey, counted in answers of the largest size
 # Where only smaller answers are read, not fewer of them are.
 SMALLEST_BUDGET = BUDGET_ANSWERS * Limits().max_response_bytes
+# Of views, which are large by nature and come before the calls: enough to see that they are over what a platform takes.
+VIEWS_BUDGET = 112 * 1024 * 1024
+VIEWS_OVER = f"the answers with views are over {VIEWS_BUDGET} bytes together, which is all that one survey keeps of them"
 
 
 class Phase(IntEnum):
@@ -50,7 +53,7 @@ class Recorder:
         self._trace = trace
         self._exchanges: list[Exchange] = []  # as they ended
         self._places: list[Place] = []
-        self._received = 0
+        self._received = self._of_views = 0
         self._budget = max(SMALLEST_BUDGET, BUDGET_ANSWERS * limits.max_response_bytes)
         self._failures: list[str] = []
         self._failed: set[str] = set()  # tools and methods, of those in a row
@@ -100,11 +103,10 @@ class Recorder:
         )
         response, end, detail = sent.response, sent.end, sent.detail
         if response is not None:
-            self._received += max(response.received, len(response.body))
-            if self._received > self._budget:
+            if why := self._spend(kind, max(response.received, len(response.body))):
                 response = replace(response, body=b"")
                 if end is End.COMPLETE:
-                    end, detail = End.TOO_LARGE, self._over_budget()
+                    end, detail = End.TOO_LARGE, why
             response = replace(
                 response,
                 headers=self.redactor.headers(response.headers),
@@ -139,6 +141,14 @@ class Recorder:
         order = sorted(range(len(self._places)), key=lambda index: self._places[index])
         return tuple(replace(self._exchanges[old], index=new) for new, old in enumerate(order))
 
+    def _spend(self, kind: Kind, size: int) -> str:
+        """Count an answer; say why it is not kept, where it is one too many."""
+        if kind is Kind.VIEW:
+            self._of_views += size
+            return VIEWS_OVER if self._of_views > VIEWS_BUDGET else ""
+        self._received += size
+        return self._over_budget() if self._received > self._budget else ""
+
     def _over_budget(self) -> str:
         return f"the server has sent more than {self._budget} bytes, which is all that one survey reads"
 
@@ -168,7 +178,9 @@ class Recorder:
             self.stop(f"{SAME_FAILURES} exchanges in a row ended the same way, {before}: {failure}")
 
 
-_BESIDE = frozenset({Kind.STREAM, Kind.VARIANT, Kind.REFUSAL, Kind.METADATA, Kind.HTTP, Kind.INTEROP})
+_BESIDE = frozenset(
+    {Kind.STREAM, Kind.VARIANT, Kind.REFUSAL, Kind.METADATA, Kind.VIEW, Kind.HTTP, Kind.INTEROP}
+)
 
 
 def _failure(exchange: Exchange) -> str | None:

@@ -35,10 +35,22 @@ class Level(StrEnum):
     SHOULD = "SHOULD"
 
 
+class Strength(StrEnum):
+    """How strongly a source speaks that has more than two words for it: what messages say beside the level."""
+
+    FAILS = "it does not work otherwise"
+    REVIEW = "review flags this"
+    NEVER = "never, says the platform"
+    REQUIRED = "the platform requires it"
+    GUIDANCE = "guidance of the platform"
+    OURS = "our reading of the platform's pages"
+
+
 class Profile(StrEnum):
     """A set of rule families that is judged together."""
 
     CORE = "core"
+    CONNECTED_APPS = "connected-apps"
     CLIENT = "client"
 
 
@@ -75,9 +87,16 @@ class Judged(StrEnum):
     REFUSAL = "refusal"  # what came back to credentials that are none
     CHALLENGE = "challenge"  # an HTTP 401, and how it says to authenticate
     METADATA = "metadata"  # a document of OAuth discovery
+    APP = "app"  # what a platform takes in of a server: its instructions and all its tools
     CLIENT_SESSION = "client_session"  # a connection of the official client's
     CLIENT_LIST = "client_list"  # the tools that it read
     CLIENT_RESULT = "client_result"  # the result of a call that it read
+    ENDPOINT = "endpoint"  # the URL of a server, and what comes of requests there
+    CALLED = "called"  # a tools/call, whatever came back to it
+    IN_CONTEXT = "in_context"  # a call with what a platform tells of its user, beside the same call without
+    LOGIN = "login"  # what OAuth discovery gives to a client that is asked to log in
+    VERIFICATION = "verification"  # the document that proves a domain to a platform
+    VIEW = "view"  # a user interface that the server serves, and the tools that name it
     SUCCESS_VECTOR = "success_vector"  # a vector of a success, and what a client library made of it
     ERROR_VECTOR = "error_vector"  # a vector of an error, likewise
 
@@ -141,6 +160,7 @@ class Rule:
     probes: frozenset[Probe | Variant | HttpProbe] = (
         frozenset()
     )  # where it judges what probes gave: which ones
+    strength: Strength | None = None  # how strongly the source speaks, where it has more words for it
 
     @property
     def family(self) -> str:
@@ -155,7 +175,8 @@ class Rule:
     @property
     def profile(self) -> Profile:
         """The profile that selects it."""
-        return Profile.CLIENT if self.id.startswith("client.") else Profile.CORE
+        first = self.id.partition(".")[0]
+        return Profile(first) if first in set(Profile) else Profile.CORE
 
     @property
     def is_for_2(self) -> bool:
@@ -183,6 +204,7 @@ def rule(
     advisory_since: str | None = None,
     revisions: Iterable[str] | None = None,
     probes: Iterable[Probe | Variant | HttpProbe] = (),
+    strength: Strength | None = None,
 ) -> Callable[[Judge], Judge]:
     """Make a function a rule.
 
@@ -217,6 +239,7 @@ def rule(
             advisory_since=advisory_since,
             revisions=frozenset(revisions) if revisions is not None else None,
             probes=wanted,
+            strength=strength,
         )
         return function
 

@@ -9,7 +9,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import __version__
@@ -46,10 +46,11 @@ class Session:
     revision: str = OFFERED
     session_id: str | None = None
     param_headers: CallHeaders = lambda *_: ()  # what a call of the stateless era says in headers too
+    capabilities: Mapping[str, Any] = field(default_factory=dict)  # what the client says that it has
 
     def initialize(self, request_id: str | int, offered: str = OFFERED) -> Outgoing:
         """Return the first message of the handshake era. It carries no version header: nothing is agreed yet."""
-        params = {"protocolVersion": offered, "capabilities": {}, "clientInfo": CLIENT}
+        params = {"protocolVersion": offered, "capabilities": self.capabilities, "clientInfo": CLIENT}
         return _outgoing({"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}, ())
 
     def initialized(self) -> Outgoing:
@@ -68,7 +69,7 @@ class Session:
         given = (params or {}).get("_meta", {})
         message["params"] = {**(params or {}), "_meta": {**given, **self._meta()}}
         headers = [("MCP-Protocol-Version", STATELESS_REVISION), ("Mcp-Method", method)]
-        name = (params or {}).get("name")
+        name = (params or {}).get("uri" if method == "resources/read" else "name")
         if isinstance(name, str):
             headers.append(("Mcp-Name", header_value(name)))
             arguments = (params or {}).get("arguments")
@@ -98,7 +99,7 @@ class Session:
     def _meta(self) -> dict[str, Any]:
         return {
             f"{_META}/protocolVersion": STATELESS_REVISION,
-            f"{_META}/clientCapabilities": {},
+            f"{_META}/clientCapabilities": self.capabilities,
             f"{_META}/clientInfo": CLIENT,
         }
 

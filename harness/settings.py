@@ -17,10 +17,11 @@ from .calls import Expect
 from .config import shown_path
 from .credentials import combined, held
 from .given import DEMO, Given, Givens, existing, located
-from .plan import ConfiguredCall
+from .plan import AppRequest, ConfiguredCall
 from .redact import redact_members
 from .release import RELEASES
 from .rules import Profile
+from .standards import Standards, changed
 from .target import CredentialError, Target
 from .text import quote
 from .transcript import Limits
@@ -50,6 +51,9 @@ class Settings:
     calls: tuple[ConfiguredCall, ...]
     auto: bool
     probes: bool
+    app: AppRequest | None  # None: the connected-apps profile is not chosen
+    standards: Standards
+    oauth: str  # the version of OAuth that the operator declares to the platform
     interop: bool
     spec: str | None  # an AdCP release, as 3.1
     schemas: Path | None  # the folder of an unpacked protocol bundle
@@ -87,6 +91,7 @@ class Settings:
                 "mutating": self.mutating,
                 "only": self.plan_only,
             },
+            "connected_apps": asdict(self.app) | {"oauth": self.oauth} if self.app else None,
             "calls": [f"{call.tool}/{call.name}" for call in self.calls],
             "account": redact_members(self.account),
             "sandbox_account": redact_members(self.sandbox_account),
@@ -133,6 +138,9 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         calls=_calls(givens),
         auto=_flag(givens.key("plan", "auto"), default=True),
         probes=_flag(givens.key("plan", "probes"), default=True),
+        app=_app(givens) if Profile.CONNECTED_APPS in profiles else None,
+        standards=_standards(givens),
+        oauth=_oauth(givens),
         interop=_flag(givens.key("plan", "interop"), default=True),
         spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
         schemas=_schemas(givens),
@@ -224,6 +232,29 @@ def _mutating(givens: Givens, sandbox_account: Mapping[str, Any] | None) -> bool
             "account there that says sandbox: true"
         )
     return True
+
+
+def _app(givens: Givens) -> AppRequest:
+    return AppRequest(
+        third_party=_flag(givens.key("connected_apps", "third_party")),
+        issuer=_flag(givens.key("connected_apps", "issuer")),
+        verification=_flag(givens.key("connected_apps", "verification")),
+    )
+
+
+def _standards(givens: Givens) -> Standards:
+    limits = givens.key("connected_apps", "limits", surveys=False)
+    words = givens.key("connected_apps", "words", surveys=False)
+    if limits is not None:
+        limits.read(lambda found: changed(found, {}))
+    if words is not None:
+        words.read(lambda found: changed({}, found))
+    return changed(limits.value if limits else {}, words.value if words else {})
+
+
+def _oauth(givens: Givens) -> str:
+    found = givens.key("connected_apps", "oauth", surveys=False)
+    return str(found.value) if found else "2.1"
 
 
 def _limits(givens: Givens) -> Limits:

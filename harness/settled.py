@@ -31,9 +31,16 @@ _NOTHING = {
     Judged.CAPABILITIES: f"{CAPABILITIES} gave no success to judge",
     Judged.CHALLENGE: "no answer was HTTP 401",
     Judged.METADATA: "the server serves no OAuth metadata",
+    Judged.APP: "tools/list gave no list",
     Judged.CLIENT_SESSION: "the official client did not connect",
     Judged.CLIENT_LIST: "the official client read no list",
     Judged.CLIENT_RESULT: "no read was called that could be called once more",
+    Judged.ENDPOINT: "nothing was sent",
+    Judged.CALLED: "no tool was called",
+    Judged.IN_CONTEXT: "no call with the context of a user was made",
+    Judged.LOGIN: "the server asks for no credentials: no answer was HTTP 401, and it serves no OAuth metadata",
+    Judged.VERIFICATION: "nobody says that the domain is verified; say `verification: true` under connected_apps",
+    Judged.VIEW: "no tool names a user interface, and the server lists none",
 }
 _OPTIONAL = {
     Judged.STREAM,
@@ -46,6 +53,10 @@ _OPTIONAL = {
     Judged.CLIENT_SESSION,
     Judged.CLIENT_LIST,
     Judged.CLIENT_RESULT,
+    Judged.IN_CONTEXT,
+    Judged.LOGIN,
+    Judged.VERIFICATION,
+    Judged.VIEW,
 }
 
 

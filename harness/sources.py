@@ -16,6 +16,11 @@ def mcp(page: str, anchor: str = "", revision: str = "2025-11-25") -> str:
     return f"{_MCP}/{revision}/{page}" + (f"#{anchor}" if anchor else "")
 
 
+def connected_apps(anchor: str = "", page: str = "mcp/server-optimization") -> str:
+    """Return a link into the pages of the Connected Apps platform."""
+    return f"https://developers.google.com/connected-apps/{page}" + (f"#{anchor}" if anchor else "")
+
+
 def json_rpc(section: str) -> str:
     """Return a link into the JSON-RPC 2.0 specification."""
     return f"https://www.jsonrpc.org/specification#{section}"

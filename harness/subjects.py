@@ -14,6 +14,7 @@ from .extraction import ErrorExtraction, Extraction, Path, TextItem
 from .jsontext import Parsed
 from .output_schemas import OutputSchemas
 from .reading import Document
+from .standards import Standards, packaged
 from .tasks import Task
 from .text import quote
 from .transcript import Era, Exchange, Request
@@ -370,6 +371,47 @@ class Metadata(Subject):
 
 
 @dataclass(frozen=True)
+class ListedTool:
+    """A tool as a platform takes it in, and where it stands."""
+
+    name: str
+    value: Mapping[str, Any]
+    page: Page
+    index: int  # on its page
+
+    def at(self, *tokens: str | int) -> str:
+        """Return the JSON pointer of a place in the definition, in the message that holds its page."""
+        return self.page.at("tools", self.index, *tokens)
+
+    @property
+    def description(self) -> str:
+        """The description; empty where it has none that is a string."""
+        text = self.value.get("description")
+        return text if isinstance(text, str) else ""
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """The annotations; empty where it has none."""
+        found = self.value.get("annotations")
+        return found if isinstance(found, Mapping) else {}
+
+
+@dataclass(frozen=True)
+class App(Subject):
+    """What a platform takes in of a server: its instructions, and all tools that have a name, page after page."""
+
+    exchange: Exchange
+    instructions: str  # empty where the server gives none
+    tools: tuple[ListedTool, ...]
+    whole: bool  # tools/list ended: these are all
+
+    @property
+    def standards(self) -> Standards:
+        """The limits and word lists to judge by."""
+        return self.server.standards
+
+
+@dataclass(frozen=True)
 class Server:
     """What the server says about itself."""
 
@@ -386,6 +428,9 @@ class Server:
     production: bool = False  # the user says that it is a production server
     initialize: Mapping[str, Any] = field(default_factory=dict)
     capabilities: Mapping[str, Any] = field(default_factory=dict)  # the payload of get_adcp_capabilities
+    standards: Standards = field(
+        default_factory=packaged
+    )  # limits and word lists of the connected-apps profile
 
     @cached_property
     def output_schemas(self) -> OutputSchemas:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,9 +26,10 @@ from .opening import open_session
 from .param_headers import ParamHeaders
 from .patience import Patience
 from .plan import Plan, PlanRequest, plan
-from .probes import pages, refusals, transport
+from .probes import app, pages, refusals, transport, user_context
 from .probes.http import HttpProbes
 from .probes.metadata import Discovery, discovery
+from .probes.views import read_views
 from .reading import no_answer
 from .recorder import Phase, Place, Recorder
 from .redact import Redactor
@@ -37,6 +38,7 @@ from .session import LONGEST_ID
 from .target import Target
 from .tasks import catalogue
 from .transcript import Diagnosis, Exchange, Kind, Limits, Survey, Transcript
+from .ui import CAPABILITIES
 from .wire import Connection, CookieStore, Lane
 
 MAX_POLLS = 3
@@ -129,6 +131,7 @@ class Surveyor:
                     self._talk = Conversation(
                         self._order.target, self._limits, self.recorder, aside, group, self._authorize
                     )
+                    self._talk.capabilities = CAPABILITIES if self._order.plan.app else {}
                     self._listing = Listing(self._talk, self.recorder)
                     try:
                         await self._go()
@@ -154,6 +157,7 @@ class Surveyor:
             raise _GaveUp(no_tools(self._order.target, self._listing.failed))
         self._listed = {tool["name"] for tool in tools}
         self._talk.session.param_headers = ParamHeaders(tools).of
+        await self._read_views(tools)
         self._lead = self.recorder.elapsed
         self.plan = plan(tools, self._order.plan, self._run_id)
         self._named = {call.subject for call in self.plan.calls}
@@ -229,6 +233,15 @@ class Surveyor:
             self.recorder.stop(f"the server refused the token (HTTP 401), and there is no other: {error}")
             return None
 
+    async def _read_views(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        order, app = self._order, self._order.plan.app
+        if app is not None and not order.only_plan:
+            before, third_party = self.recorder.exchanges(), app.third_party
+            hosts = (order.target, order.connection)
+            await read_views(
+                self._talk, self._lanes[0], *hosts, tools, self._limits, before, third_party=third_party
+            )
+
     # -- the calls ---------------------------------------------------------------------------------------------
 
     async def _go_on(self, made: Plan) -> None:
@@ -249,6 +262,8 @@ class Surveyor:
                 await self._lanes[0].rest()
             calls = self._schedule.made
             await self._client.visit(self._talk, order.connection, self.recorder, self._limits, calls)
+        if order.plan.app is not None:
+            await app.send(self._talk, order, order.plan.app, self.recorder.exchanges, self._lanes[0])
 
     async def _call_as_others_too(self, calls: tuple[PlannedCall, ...], http: HttpProbes) -> None:
         order = self._order
@@ -381,7 +396,7 @@ class Surveyor:
         kind: Kind,
         subject: str | None = None,
     ) -> Said:
-        params = {"name": call.tool, "arguments": dict(call.arguments)}
+        params = {"name": call.tool, "arguments": dict(call.arguments), **user_context.params(call)}
         return await self._talk.ask(
             lane,
             place,

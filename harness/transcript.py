@@ -40,6 +40,7 @@ class Kind(StrEnum):
     VARIANT = "variant"  # a request that tries what MCP 2026-07-28 asks of servers
     REFUSAL = "refusal"  # a call with credentials that are none
     METADATA = "metadata"  # a document of OAuth discovery
+    VIEW = "view"  # a user interface that the server serves, or a script of one, see probes/views.py
     HTTP = "http"  # a request that tries one behaviour of the transport or the lifecycle, see HttpProbe
     REPLY = "reply"  # our answer to a request of the server's
     DELETE = "delete"

@@ -88,12 +88,13 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
         level = Level.SHOULD
     failed = strict or level is Level.MUST
     because = problem.because or rule.requirement
+    beside = "; ".join(text for text in (rule.strength, problem.lenient) if text)
     return Finding(
         rule=rule.id,
         level=level,
         outcome=Outcome.FAILED if failed else Outcome.ADVISORY,
         subject=label,
-        message=safe(f"{because} ({problem.lenient})" if problem.lenient else because, 600),
+        message=safe(f"{because} ({beside})" if beside else because, 600),
         pointer=safe(problem.at, 300) if problem.at is not None else None,
         exchange=index,
         fix=safe(problem.fix or rule.fix, 600),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -104,6 +104,7 @@ def _target(facts: TargetFacts) -> Target:
     kinds: Counter[str] = Counter()
     for exchange in exchanges:
         kinds[str(exchange.kind)] += 1 + len(exchange.redirects)
+    calls = tuple(_calls(evidence))
     # What keeps a verdict back comes first: a summary cuts a long list.
     not_called = sorted(survey.not_called, key=lambda item: not item.blocked)
     left_out = (*(NotChecked(item.item, item.why) for item in not_called), *facts.not_checked)
@@ -134,12 +135,24 @@ def _target(facts: TargetFacts) -> Target:
         not_checked=tuple(
             dict.fromkeys(NotChecked(safe(item.item, _LONG), safe(item.why, _LONG)) for item in left_out)
         ),
-        calls=tuple(_calls(evidence)),
+        calls=calls,
         observations=tuple(observe(evidence)),
-        checklist=tuple(facts.checklist),
+        checklist=tuple(_measured(item, calls) for item in facts.checklist),
         selection=Selected(not facts.selection, tuple(safe(how) for how in facts.selection)),
         complete=survey.complete and survey.unusable is None,
     )
+
+
+def _measured(item: ChecklistItem, calls: Sequence[Call]) -> ChecklistItem:
+    """Put into an item of the checklist what the run can say of it: the slowest call and the largest answer."""
+    if item.id != "connected-apps.backend-aggregation" or not calls:
+        return item
+    slow, large = max(calls, key=lambda call: call.seconds), max(calls, key=lambda call: call.bytes)
+    numbers = (
+        f"In this run the slowest call was {slow.subject} with {slow.seconds:.3f} s, and the largest answer that of "
+        f"{large.subject} with {large.bytes:,} bytes."
+    )
+    return replace(item, text=f"{item.text} {numbers}")
 
 
 def _diagnosis(survey: Survey) -> Diagnosis | None:

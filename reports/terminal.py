@@ -12,7 +12,7 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import one_line, plural, safe
 from pytest_adcp.harness.verdict import Outcome, Verdict
 
-from .model import NotChecked, Observation, Report, ReportedFinding, SurveyCost, Target
+from .model import ChecklistItem, NotChecked, Observation, Report, ReportedFinding, SurveyCost, Target
 
 Line = tuple[str, dict[str, bool]]
 """A line and how pytest's TerminalReporter.write_line is to mark it."""
@@ -91,6 +91,7 @@ class _Page:
         yield from self._blocked(_of(target, Outcome.BLOCKED))
         yield from self._not_checked(target.not_checked)
         yield from self._observed(target.observations)
+        yield from self._to_tick(target.checklist)
 
     def _requests(self, cost: SurveyCost) -> Iterator[Line]:
         if cost.requests_by_kind:
@@ -161,6 +162,13 @@ class _Page:
         for observation in observations[: self._groups]:
             yield from self._paragraph(observation.note)
         yield from self._more(observations, "observation")
+
+    def _to_tick(self, items: Sequence[ChecklistItem]) -> Iterator[Line]:
+        if items:
+            yield ("", {})
+            yield _line("FOR A PERSON TO TICK (nothing on the wire shows it)", bold=True)
+        for item in items:
+            yield from self._paragraph(f"[ ] {item.text} ({item.id})", hanging=4)
 
     def _more(self, things: Sequence[object], noun: str) -> Iterator[Line]:
         if self._groups is not None and len(things) > self._groups:

@@ -1,5 +1,7 @@
 """The packaged conformance suites: one module per rule family, one function per rule."""
 
+from __future__ import annotations
+
 # In the order of a report: the wire first, then what it carries.
 CORE = (
     "pytest_adcp.suites.mcp.lifecycle",
@@ -38,5 +40,25 @@ CORE = (
     "pytest_adcp.suites.adcp.pagination",
     "pytest_adcp.suites.adcp.idempotency",
     "pytest_adcp.suites.adcp.lookups",
+)
+CONNECTED_APPS = (
+    "pytest_adcp.suites.connected_apps.instructions",
+    "pytest_adcp.suites.connected_apps.names",
+    "pytest_adcp.suites.connected_apps.granularity",
+    "pytest_adcp.suites.connected_apps.annotations",
+    "pytest_adcp.suites.connected_apps.revisions",
+    "pytest_adcp.suites.connected_apps.descriptions",
+    "pytest_adcp.suites.connected_apps.agreement",
+    "pytest_adcp.suites.connected_apps.inputs",
+    "pytest_adcp.suites.connected_apps.values",
+    "pytest_adcp.suites.connected_apps.private",
+    "pytest_adcp.suites.connected_apps.steering",
+    "pytest_adcp.suites.connected_apps.transport",
+    "pytest_adcp.suites.connected_apps.oauth",
+    "pytest_adcp.suites.connected_apps.results",
+    "pytest_adcp.suites.connected_apps.result_values",
+    "pytest_adcp.suites.connected_apps.errors",
+    "pytest_adcp.suites.connected_apps.views",
+    "pytest_adcp.suites.connected_apps.view_contents",
 )
 CLIENT = ("pytest_adcp.suites.client.vectors",)

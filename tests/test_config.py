@@ -39,6 +39,7 @@ calls:
 account: {account_id: a1}
 sandbox_account: {brand: {domain: acme.example}, sandbox: true}
 profiles: [core, client]
+connected_apps: {limits: {tools: 40}, words: {internal_names: {add: [canary]}}, oauth: 2.0, third_party: true}
 tools: get_*
 concurrency: 8
 request_timeout: 12.5
@@ -226,7 +227,8 @@ KEYS = [
      'adcp.yaml, line 1, client_limit: must be a size of 1 KiB to 1 GiB, such as 16777216, 16MiB or 4MB, not "4 apples"'),
     ("rate: fast", 'adcp.yaml, line 1, rate: must be a number of requests per second, such as 5 or 0.5/s, not "fast"'),
     ("spec: 3.3", 'adcp.yaml, line 1, spec: must be 3.0, 3.1 or 3.2, not 3.3; did you mean "3.2"?'),
-    ("profiles: [core, cliet]", 'adcp.yaml, line 1, profiles[1]: must be a profile: core or client, not "cliet"; did you mean "client"?'),
+    ("profiles: [core, cliet]",
+     'adcp.yaml, line 1, profiles[1]: must be a profile: core, connected-apps or client, not "cliet"; did you mean "client"?'),
     ("auth: {oauth: {token_url: x}}", 'adcp.yaml, line 1, auth.oauth: the key "client_id_env" and "client_secret_env" is missing'),
     ("\n\nname: 'x'\nauth:\n  header_env: {}\n",
      "adcp.yaml, line 5, auth.header_env: must be a mapping from header names to names of environment variables; a secret "

@@ -21,7 +21,7 @@ import pytest
 from mutations import Traffic, mutating
 from pytest_adcp.harness import conclusion
 from pytest_adcp.harness.evidence import Evidence
-from pytest_adcp.harness.rules import load
+from pytest_adcp.harness.rules import Profile, load
 from pytest_adcp.harness.seller.options import Answers, Eras, SellerOptions
 from pytest_adcp.harness.seller.server import running
 from pytest_adcp.harness.transcript import Limits, Transcript
@@ -51,7 +51,7 @@ def judged(transcript: Transcript, folder: Path) -> str:
     evidence = Evidence(loaded)
     rules = load(CORE) if transcript.survey.unusable is None else ()
     findings = [judge(rule, entry) for rule in rules for entry in evidence.of(rule)]
-    judgement = conclude(findings, gaps=conclusion.gaps(evidence, ()))
+    judgement = conclude(findings, gaps=conclusion.gaps(evidence, (), [Profile.CORE]))
     facts = build.TargetFacts(evidence, tuple(rules), findings, judgement, ["core"])
     report = build.build([facts], settings={}, generated_at=datetime(2026, 1, 1, tzinfo=UTC))
     lines = terminal.summary(report, width=100, verbosity=1, report_file=file)

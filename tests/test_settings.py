@@ -14,6 +14,7 @@ from pytest_adcp.harness.options import BY_NAME, OPTIONS
 from pytest_adcp.harness.plan import ConfiguredCall
 from pytest_adcp.harness.redact import Redactor
 from pytest_adcp.harness.settings import DEMO_ACCOUNT, Profile, Settings
+from pytest_adcp.harness.standards import packaged
 from pytest_adcp.harness.transcript import Limits
 from told import OAUTH, OWN, URL, complaint, quiet, told
 
@@ -65,6 +66,9 @@ def test_defaults() -> None:
         calls=(),
         auto=True,
         probes=True,
+        app=None,
+        standards=packaged(),
+        oauth="2.1",
         interop=True,
         spec=None,
         schemas=None,
@@ -99,10 +103,11 @@ WRONG = [
      'adcp.yaml, line 2, server_url: "htps://h/" has a scheme other than http and https; did you mean https://h/?'),
     ([URL, "--adcp-config=gone.yaml"], None, "gone.yaml: cannot be read: No such file or directory"),
     ([URL], "concurency: 2", 'adcp.yaml, line 1, concurency: unknown key; did you mean "concurrency"?'),
-    ([URL, "--adcp-profile=cor"], None, '--adcp-profile: unknown profile "cor"; did you mean "core"? (known: core, client)'),
+    ([URL, "--adcp-profile=cor"], None,
+     '--adcp-profile: unknown profile "cor"; did you mean "core"? (known: core, connected-apps, client)'),
     ([URL, "--adcp-profile=core,"], None, "--adcp-profile: must be a name, or several with commas between them"),
     ([URL], "strict: true\nprofiles: clint",
-     'adcp.yaml, line 2, profiles: unknown profile "clint"; did you mean "client"? (known: core, client)'),
+     'adcp.yaml, line 2, profiles: unknown profile "clint"; did you mean "client"? (known: core, connected-apps, client)'),
     ([URL, "--adcp-tool="], None, "--adcp-tool: must be a name, or several with commas between them"),
     ([URL, "--adcp-concurrency=65"], None, '--adcp-concurrency: must be a whole number from 1 to 64, not "65"'),
     ([URL, "--adcp-concurrency=0x4"], None, '--adcp-concurrency: must be a whole number from 1 to 64, not "0x4"'),

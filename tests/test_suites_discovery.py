@@ -18,7 +18,7 @@ from pytest_adcp.harness.calls import Probe, Purpose
 from pytest_adcp.harness.conclusion import gaps
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.release import BEFORE_3, WHY_BEFORE_3
-from pytest_adcp.harness.rules import load
+from pytest_adcp.harness.rules import Profile, load
 from pytest_adcp.harness.seller.options import SellerOptions
 from pytest_adcp.harness.seller.server import running
 from pytest_adcp.harness.tasks import CAPABILITIES
@@ -202,7 +202,7 @@ def test_a_server_without_a_sign_of_adcp_3_is_judged_on_extraction_only() -> Non
     outcomes = {rule: outcome for rule, outcome, _ in judged(evidence)}
     assert outcomes["adcp.extraction.extractable"] is Outcome.PASSED
     assert outcomes["mcp.result.content"] is Outcome.PASSED
-    assert WHY_BEFORE_3 in "".join(gaps(evidence, ()))
+    assert WHY_BEFORE_3 in "".join(gaps(evidence, (), [Profile.CORE]))
     assert [item.note for item in observe(evidence) if item.id == "release"] == [WHY_BEFORE_3]
 
 
@@ -351,4 +351,4 @@ def test_the_expected_tool_of_a_protocol_is_one_of_the_release_in_which_it_began
 def test_a_release_of_which_nothing_is_known_is_no_conformance(release: str, known: bool) -> None:
     evidence = surveyed(release=None)
     evidence.server = replace(evidence.server, release=release)
-    assert any("of which nothing is known" in gap for gap in gaps(evidence, ())) is not known
+    assert any("of which nothing is known" in gap for gap in gaps(evidence, (), [Profile.CORE])) is not known

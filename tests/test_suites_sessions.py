@@ -157,6 +157,7 @@ def test_a_version_that_the_server_speaks_is_agreed_to() -> None:
     [
         (PONG, PASSED),
         (result({"_meta": {}}), PASSED),
+        (Http({"jsonrpc": "2.0", "id": "p", "result": {}, "error": None}), FAILED),
         (result([]), NOT_APPLICABLE),  # jsonrpc.result-object looks at those
         (result(None), NOT_APPLICABLE),
         (error(-32601), FAILED),

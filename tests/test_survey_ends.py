@@ -12,6 +12,7 @@ import pytest
 from pytest_adcp.harness import recorder
 from pytest_adcp.harness.conclusion import gaps
 from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.rules import Profile
 from pytest_adcp.harness.transcript import End, Kind
 from pytest_adcp.harness.verdict import Outcome
 from rawserver import Peer
@@ -283,7 +284,7 @@ def test_a_server_of_one_connection_is_told_from_one_that_hangs(silent: set[Kind
                 exchange, end=End.DEADLINE, response=None, first_byte=None, answered=None, seconds=30.0
             )
         exchanges.append(exchange)
-    reasons = gaps(Evidence(replace(transcript, exchanges=tuple(exchanges))), ())
+    reasons = gaps(Evidence(replace(transcript, exchanges=tuple(exchanges))), (), [Profile.CORE])
     assert any("--adcp-concurrency 1" in reason for reason in reasons) is (len(silent) == 2)
 
 
@@ -295,6 +296,6 @@ def test_an_answer_that_is_both_is_not_called_refused(error: Any) -> None:
 
     with scripted(both) as seller:
         transcript = survey(seller.url)
-    (why,) = [reason for reason in gaps(Evidence(transcript), ()) if "succeeded" in reason]
+    (why,) = [reason for reason in gaps(Evidence(transcript), (), [Profile.CORE]) if "succeeded" in reason]
     assert "refused" not in why
     assert "a result and an error" in why

@@ -25,7 +25,7 @@ from pytest_adcp.harness.transcript import Era, Exchange, Kind
 from pytest_adcp.harness.urls import is_loopback
 from pytest_adcp.harness.wire import Lane
 
-MOST = 37  # requests, but for those that are sent again
+MOST = 38  # requests, but for those that are sent again
 SILENT = 3  # probes in a row without any answer, after which no more are sent
 SECONDS = 10.0  # for one that is answered without any work
 NO_SUCH_METHOD = "adcp/no-such-method"
@@ -132,8 +132,8 @@ SESSIONS: Mapping[HttpProbe, tuple[str, HttpProbe | None]] = {
     HttpProbe.INITIALIZE_OLD: (OLD_REVISION, None),
 }
 _BODIES = {HttpProbe.MALFORMED: _TRUNCATED, HttpProbe.BATCH: _BATCH}
-_PLACES = {probe: index for index, probe in enumerate(HttpProbe)}
-_CLOSES = len(_PLACES)
+PLACES = {probe: index for index, probe in enumerate(HttpProbe)}
+_CLOSES = len(PLACES)
 
 
 def subject(probe: HttpProbe) -> str:
@@ -173,7 +173,7 @@ class HttpProbes:
         self._jobs: deque[Callable[[Lane], Awaitable[None]]] = deque()
         self._silent = 0
         self.left_out: list[NotCalled] = []
-        declared = _declared(recorder.exchanges())
+        declared = declared_in(recorder.exchanges())
         chosen = [*self._fit(SERVED, declared), *self._fit(OTHERS, declared)]
         sessions = list(SESSIONS) if talk.session.era is Era.HANDSHAKE else []
         issues = talk.session.session_id is not None
@@ -246,7 +246,7 @@ class HttpProbes:
         caller, session = self._talk.beside(self._talk.credentials), Session(Era.HANDSHAKE)
         said = await caller.ask(
             lane,
-            (Phase.HTTP, _PLACES[probe]),
+            (Phase.HTTP, PLACES[probe]),
             lambda session, number: session.initialize(number, version),
             kind=Kind.HTTP,
             subject=subject(probe),
@@ -282,7 +282,7 @@ class HttpProbes:
 
         said = await talk.ask(
             lane,
-            (Phase.HTTP, _PLACES[variant.probe]),
+            (Phase.HTTP, PLACES[variant.probe]),
             compose,
             kind=Kind.HTTP,
             subject=subject(variant.probe),
@@ -296,7 +296,7 @@ class HttpProbes:
     ) -> Exchange:
         exchange = await talk.look(
             lane,
-            (Phase.HTTP, _PLACES[probe]),
+            (Phase.HTTP, PLACES[probe]),
             method,
             self._target.url,
             message,
@@ -320,7 +320,7 @@ def _cost(probe: HttpProbe, issues_ids: bool) -> int:
     return 1 + (inside in _BODIES) + (deletes if issues_ids else 0)
 
 
-def _declared(exchanges: Iterable[Exchange]) -> Mapping[str, Any]:
+def declared_in(exchanges: Iterable[Exchange]) -> Mapping[str, Any]:
     """Return the capabilities that the server declares in the answer that opened the conversation."""
     kinds = (Kind.INITIALIZE, Kind.DISCOVER)
     results = (read(exchange).result for exchange in exchanges if exchange.kind in kinds)

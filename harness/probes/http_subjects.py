@@ -30,6 +30,7 @@ _LOOKED_AT_WHOLE = {
     HttpProbe.UNKNOWN_NOTIFICATION,
 }
 _ORIGINS = {HttpProbe.ORIGIN_OWN, HttpProbe.ORIGIN_FOREIGN, HttpProbe.ORIGIN_NULL}
+_OPENING = {HttpProbe.CLIENT_INFO, HttpProbe.USER_AGENT}
 # What they are about may well be answered with 404.
 _MAY_BE_404 = {
     HttpProbe.SESSION_ABSENT,
@@ -93,7 +94,7 @@ def _entry(evidence: Evidence, probe: HttpProbe, sent: Mapping[str, Exchange]) -
 
 def _why_no_verdict(probe: HttpProbe, reply: Reply) -> str:
     """Say why what came says nothing about the behaviour that was tried; empty where it does."""
-    if probe in _ORIGINS and reply.status == 403:
+    if probe in (*_ORIGINS, *_OPENING) and reply.status == 403:
         return ""
     if probe in _EITHER and reply.exchange.end is End.DEADLINE:
         return ""
@@ -114,9 +115,10 @@ def _why_no_verdict(probe: HttpProbe, reply: Reply) -> str:
 def _compared_with(evidence: Evidence, probe: HttpProbe, sent: Mapping[str, Exchange]) -> Exchange | None:
     if probe is HttpProbe.SESSION_ENDED:
         return sent.get(subject(HttpProbe.SESSION_DELETE))
-    if probe not in SESSIONS and evidence.server.era is Era.HANDSHAKE:
+    opens = (*SESSIONS, *_OPENING)
+    if probe not in opens and evidence.server.era is Era.HANDSHAKE:
         return sent.get(subject(HttpProbe.PING))
-    kind = Kind.INITIALIZE if probe in SESSIONS else Kind.DISCOVER
+    kind = Kind.INITIALIZE if probe in opens else Kind.DISCOVER
     return next((e for e in evidence.transcript.exchanges if e.kind is kind and not e.retried), None)
 
 

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -38,6 +39,8 @@ def main(argv: list[str] | None = None) -> int:
         host=arguments.host,
         port=arguments.port,
         bearer=bearer,
+        path=arguments.path,
+        json_text=arguments.json_text,
     )
     try:
         asyncio.run(_serve(options, until_stdin_closes=arguments.until_stdin_closes))
@@ -75,9 +78,17 @@ def _parser() -> argparse.ArgumentParser:
         help="MCP lifecycles (default %(default)s)",
     )
     add("--latency", type=float, default=0.0, metavar="SECONDS", help="wait before each POST")
+    add("--path", type=_path, default="/mcp", help="of the MCP endpoint (default %(default)s)")
+    add("--json-text", action="store_true", help="give the data of a success as JSON text too")
     add("--bearer-env", metavar="VAR", help="environment variable with a token that every request must carry")
     add("--until-stdin-closes", action="store_true", help="end with the parent process")
     return parser
+
+
+def _path(text: str) -> str:
+    if not re.fullmatch(r"(?:/[\w.~-]+)+", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is no path such as /v1/mcp")
+    return text
 
 
 def _fault_list() -> str:

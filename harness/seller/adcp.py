@@ -30,8 +30,9 @@ ALL_TASKS = (
 class Agent:
     """One seller's tasks and memory."""
 
-    def __init__(self, release: Release) -> None:
+    def __init__(self, release: Release, *, json_text: bool = False) -> None:
         self.release = release
+        self._json_text = json_text
         self.tasks = {task.name: task for task in ALL_TASKS if task.since <= release}
         self._schemas = {
             name: checks.Validator(task.input_schema(release)) for name, task in self.tasks.items()
@@ -50,11 +51,11 @@ class Agent:
             payload["sandbox"] = True
         if replayed:
             payload["replayed"] = True
-        return {
-            "content": [{"type": "text", "text": answer.text}],
-            "structuredContent": self._enveloped(payload, arguments),
-            "isError": False,
-        }
+        data = self._enveloped(payload, arguments)
+        content = [{"type": "text", "text": answer.text}]
+        if self._json_text:
+            content.append({"type": "text", "text": json.dumps(data, ensure_ascii=False)})
+        return {"content": content, "structuredContent": data, "isError": False}
 
     def _failure(self, error: Json, arguments: Json) -> Json:
         payload = {"status": "failed", "adcp_error": error, "errors": [error]}

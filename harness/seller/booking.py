@@ -245,7 +245,10 @@ TASKS = (
         "Pauses, resumes, extends or cancels a media buy, or changes its packages.",
         {
             "account": ACCOUNT,
-            "media_buy_id": {"type": "string", "description": "Media buy to change."},
+            "media_buy_id": {
+                "type": "string",
+                "description": "Id of the media buy, as create_media_buy or get_media_buys gives it.",
+            },
             "revision": {"type": "integer", "minimum": 1, "description": "Revision the change was made for."},
             "paused": PAUSED,
             "canceled": {"const": True, "description": "True to cancel for good."},

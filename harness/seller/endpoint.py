@@ -18,7 +18,7 @@ from .rpc import INVALID_REQUEST, Json, RpcError
 from .stateless import Stateless
 from .toolbox import Toolbox
 
-PATH = "/mcp"
+PATH = SellerOptions().path
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 JSON_TYPE = "application/json"
 EVENTS_TYPE = "text/event-stream"
@@ -30,7 +30,7 @@ class Endpoint:
     def __init__(self, options: SellerOptions, hooks: Hooks) -> None:
         self._options = options
         self._hooks = hooks
-        self._agent = Agent(options.release)
+        self._agent = Agent(options.release, json_text=options.json_text)
         toolbox = Toolbox(self._agent, hooks, options.tools_per_page)
         self._handshake = Handshake(toolbox, sessions=options.sessions)
         self._stateless = Stateless(toolbox, only=options.eras is Eras.STATELESS)
@@ -74,7 +74,7 @@ class Endpoint:
 
     def _admit(self, exchange: Exchange) -> None:
         request = exchange.request
-        if request.path != PATH:
+        if request.path != self._options.path:
             raise _RefusedError(HTTPStatus.NOT_FOUND)
         if not self._is_own(_origin(exchange)):
             raise _RefusedError(HTTPStatus.MISDIRECTED_REQUEST)
@@ -85,12 +85,12 @@ class Endpoint:
         if token is not None and not _carries(request.header("authorization"), token):
             asked = 'Bearer realm="reference seller"'
             if self._options.discovery:
-                asked += f", {metadata.challenge(_origin(exchange), PATH)}"
+                asked += f", {metadata.challenge(_origin(exchange), self._options.path)}"
             raise _RefusedError(HTTPStatus.UNAUTHORIZED, (("WWW-Authenticate", asked),))
 
     def _document(self, exchange: Exchange) -> Reply | None:
         origin = _origin(exchange)
-        found = metadata.document(exchange.request.path, origin, PATH)
+        found = metadata.document(exchange.request.path, origin, self._options.path)
         if found is None or exchange.request.method != "GET" or not self._is_own(origin):
             return None
         return Reply(HTTPStatus.OK, (("Content-Type", JSON_TYPE),), rpc.encode(found))

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_adcp.harness import __version__
 
+from . import views
 from .exchange import Exchange
 from .rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Json, RpcError
 from .toolbox import Toolbox
@@ -19,7 +20,10 @@ SESSION_HEADER = "Mcp-Session-Id"
 MAX_SESSIONS = 1000  # the oldest makes room
 
 SERVER_INFO = {"name": "pytest-adcp-seller", "title": "Reference seller", "version": __version__}
-CAPABILITIES: Json = {"tools": {"listChanged": False}}
+CAPABILITIES: Json = {
+    "tools": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+}
 INSTRUCTIONS = (
     "A fictitious AdCP sales agent with a small catalogue of advertising products, creative formats and "
     "signals. It books in sandbox accounts only: no campaign runs and no money moves."
@@ -89,6 +93,10 @@ class Handshake:
                 return self._toolbox.page(exchange.params)
             case "tools/call":
                 return self._toolbox.call(exchange)
+            case "resources/list":
+                return views.listing()
+            case "resources/read":
+                return views.contents(exchange.params)
         raise RpcError(METHOD_NOT_FOUND, "This server has no such method.")
 
 

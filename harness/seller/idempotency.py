@@ -43,5 +43,7 @@ class Receipts:
             self._receipts[key] = _Receipt(fingerprint, answer)
             return answer, False
         if receipt.fingerprint != fingerprint:
-            raise AdcpError("IDEMPOTENCY_CONFLICT", "The idempotency key was used for another request.")
+            raise AdcpError(
+                "IDEMPOTENCY_CONFLICT", "The idempotency key was used for another request: send a new one."
+            )
         return receipt.answer, True

@@ -23,9 +23,12 @@ def document(path: str, origin: str, endpoint: str) -> Json | None:
     if path == SERVER:
         return {
             "issuer": origin,
+            "authorization_endpoint": f"{origin}/authorize",
             "token_endpoint": f"{origin}/token",
-            "grant_types_supported": ["client_credentials"],
-            "response_types_supported": [],
+            "registration_endpoint": f"{origin}/register",
+            "grant_types_supported": ["authorization_code", "client_credentials"],
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["client_secret_basic"],
         }
     return None

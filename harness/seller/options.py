@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
 
 
 class Answers(StrEnum):
@@ -44,3 +47,9 @@ class SellerOptions:
     bearer: str | None = field(default=None, repr=False)  # a token that every request must carry
     discovery: bool = False  # serves OAuth metadata, and names it where it asks for the token
     tools_per_page: int = 8  # so small that a client has to follow nextCursor
+    path: str = "/mcp"  # of the MCP endpoint
+    json_text: bool = False  # a success gives its data as JSON text too, beside structuredContent
+
+
+# What a platform of connected apps asks for and AdCP leaves open: members of SellerOptions.
+FOR_APPS: Mapping[str, Any] = MappingProxyType({"path": "/v1/mcp", "json_text": True})

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from . import rpc
-from .endpoint import PATH, Endpoint
+from .endpoint import Endpoint
 from .exchange import UNTOUCHED_TASK, Exchange, Hooks
 from .faults import fault_named
 from .http import Request, Wire, listen
@@ -59,7 +59,7 @@ async def serve(options: SellerOptions) -> AsyncIterator[str]:
         hooks, options = fault.hooks, replace(options, **fault.needs)
     async with listen(options.host, options.port, Server(options, hooks)) as port:
         host = f"[{options.host}]" if ":" in options.host else options.host
-        yield f"http://{host}:{port}{PATH}"
+        yield f"http://{host}:{port}{options.path}"
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import base64
 import binascii
 from http import HTTPStatus
 
+from . import views
 from .exchange import Exchange
 from .handshake import CAPABILITIES, INSTRUCTIONS, SERVER_INFO
 from .handshake import VERSIONS as HANDSHAKE_VERSIONS
@@ -44,6 +45,10 @@ class Stateless:
                 value = {**self._toolbox.page(exchange.params), **CACHE}
             case "tools/call":
                 value = self._toolbox.call(exchange)
+            case "resources/list":
+                value = {**views.listing(), **CACHE}
+            case "resources/read":
+                value = {**views.contents(exchange.params, not_found=INVALID_PARAMS), **CACHE}
             case _:
                 raise RpcError(
                     METHOD_NOT_FOUND, "This server has no such method.", status=HTTPStatus.NOT_FOUND
@@ -69,6 +74,8 @@ class Stateless:
         _agree(exchange, "Mcp-Method", exchange.method)
         if exchange.method == "tools/call":
             _agree(exchange, "Mcp-Name", exchange.tool)
+        elif exchange.method == "resources/read":
+            _agree(exchange, "Mcp-Name", exchange.params.get("uri"))
 
     def _unsupported(self, requested: object) -> RpcError:
         data = {"supported": self._supported, "requested": requested}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+from . import views
 from .adcp import Agent
 from .exchange import Exchange, Hooks, ToolCall
 from .rpc import INVALID_PARAMS, Json, RpcError
@@ -23,7 +24,7 @@ class Toolbox:
         Raises:
             RpcError: the cursor is none of ours.
         """
-        tools = [task.definition(self._agent.release) for task in self._agent.tasks.values()]
+        tools = [views.shown(task.definition(self._agent.release)) for task in self._agent.tasks.values()]
         start = _offset(params["cursor"], len(tools)) if "cursor" in params else 0
         end = start + self._per_page
         page: Json = {"tools": tools[start:end]}

@@ -239,6 +239,12 @@ def pings_are_answered(http_probe: HttpProbed) -> None:
     response = http_probe.reply.response or {}
     if not isinstance(response.get("result", {}), Mapping):
         raise NotApplicable("the result is not an object; mcp.jsonrpc.result-object looks at it")
+    if "result" in response and "error" in response:
+        raise Broken(
+            '"result": {} and no "error"',
+            came(http_probe.reply),
+            because="ping is answered with a result and an error; strict clients take neither and end the connection",
+        )
     if "result" not in response:
         raise Broken(
             '"result": {}',

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -58,6 +60,44 @@ def interpreter_with_the_sdk() -> str:
     if major < 2:
         pytest.skip("the official MCP SDK is not in this environment: pip install 'mcp>=2.3'")
     return sys.executable
+
+
+@contextmanager
+def serving_from_npm(package: str, *, log: Path) -> Iterator[str]:
+    """Start a server of the MCP Apps examples on a free port, yield its URL, and end it; it writes its log to a file.
+
+    Skips the test where there is no npm. Where there is one, setup.sh has installed the packages.
+    """
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not here, and the server is a package of its registry")
+    script = MADE / "npm" / "node_modules" / "@modelcontextprotocol" / package / "dist" / "index.js"
+    assert script.is_file(), f"{package} is not installed: run tests/integration/setup.sh"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with (
+        log.open("wb") as out,
+        subprocess.Popen(
+            ["node", str(script)],
+            env={**os.environ, "PORT": str(port)},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            give_up = time.monotonic() + _START_SECONDS
+            while b"listening on" not in log.read_bytes():
+                assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+                assert time.monotonic() < give_up, f"{package} does not start"
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 @contextmanager

@@ -12,4 +12,10 @@ done
 if command -v npm > /dev/null; then
     npm install --silent --no-fund --no-audit --prefix .integration/typescript \
         @modelcontextprotocol/sdk@1.32.2 express@5 zod@4
+    # Servers with user interfaces (MCP Apps).
+    mkdir -p .integration/npm
+    npm install --prefix .integration/npm --silent --no-audit --no-fund --no-update-notifier --ignore-scripts \
+        @modelcontextprotocol/server-{map,threejs,transcript}@2.0.3 @modelcontextprotocol/server-pdf@2.0.4
+else
+    echo "npm is not here: the servers of its registry are left out" >&2
 fi

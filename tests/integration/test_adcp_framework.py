@@ -14,6 +14,7 @@ PROSE = "adcp.errors.text-mirror"
 OUTPUT_SCHEMA = "mcp.result.output-schema"
 ADVISORIES = {
     "mcp.jsonrpc.batch",  # of 2025-03-26, which it agrees to speak
+    "mcp.jsonrpc.refusal-id",  # "server-error", for a session that is missing or gone
     "mcp.interop.results",  # the official client raises where a result does not fit the outputSchema
     PROSE,
     "adcp.envelope.error-status",

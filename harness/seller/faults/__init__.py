@@ -8,6 +8,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from . import (
+    app_errors,
+    app_instructions,
+    app_oauth,
+    app_parameters,
+    app_results,
+    app_texts,
+    app_tools,
+    app_transport,
+    app_views,
     authentication,
     behaviour,
     definitions,
@@ -64,6 +73,15 @@ MODULES = (
     parameter_headers,
     subscriptions,
     transport,
+    app_instructions,
+    app_tools,
+    app_parameters,
+    app_texts,
+    app_transport,
+    app_oauth,
+    app_results,
+    app_errors,
+    app_views,
 )
 
 

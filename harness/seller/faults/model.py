@@ -28,8 +28,16 @@ class Fault:
     needs: Mapping[str, Any] = field(default_factory=dict)  # members of SellerOptions
     production: bool = False  # it is judged as a production server
     engine: bool = False  # its rules need jsonschema-rs
+    asks: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # members of PlanRequest without which no rule sees it
     mutating: bool = False  # its rules need mutating tasks to be called
     calls: tuple[Mapping[str, Any], ...] = ()  # calls of adcp.yaml without which the rules have no subject
+
+    @property
+    def is_for_apps(self) -> bool:
+        """Whether its rules are those of the connected-apps profile."""
+        return any(rule.startswith("connected-apps.") for rule in self.fails | self.advises)
 
     @property
     def interop(self) -> bool:
