@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from .conversation import Conversation, Said
-from .reading import no_answer, read
+from .reading import hidden_response, no_answer, read
 from .readings import over_a_limit
 from .recorder import Phase
 from .session import Outgoing, Session, speaks
@@ -140,6 +140,12 @@ def diagnose(target: Target, initialize: Said, seen: Surroundings) -> Diagnosis:
         )
     if limit := over_a_limit(initialize.reading):
         return Diagnosis("unread", f"{where} answers initialize with {_limit(limit)}", _CURES[End.TOO_LARGE])
+    if hidden := hidden_response(exchange):
+        return Diagnosis(
+            "framing",
+            f"{where} answers initialize, and no client can read it: the answer is {hidden.meaning}",
+            hidden.cure,
+        )
     kind = quote(response.header("content-type")) if response.header("content-type") else "no content type"
     return Diagnosis(
         "not-mcp",
@@ -189,9 +195,13 @@ def no_tools(target: Target, said: Said) -> Diagnosis:
     refused = f"it was refused: {quote(message['error'])}" if "error" in message else ""
     limit = over_a_limit(said.reading)
     unread = f"the answer is {_limit(limit)}" if limit else ""
-    why = no_answer(said.exchange) or refused or unread or "the answer holds no `tools` array"
+    hidden = None if said.reading.response is not None else hidden_response(said.exchange)
+    misread = f"the answer is {hidden.meaning}" if hidden else ""
+    why = no_answer(said.exchange) or refused or unread or misread or "the answer holds no `tools` array"
     return Diagnosis(
         "tools-list",
         f"the handshake worked, but tools/list did not: {why}",
-        'make tools/list answer {"tools": [...]}; without it no client knows what to call',
+        hidden.cure
+        if hidden and why == misread
+        else 'make tools/list answer {"tools": [...]}; without it no client knows what to call',
     )

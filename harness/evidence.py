@@ -18,7 +18,7 @@ from .extraction import extract_error, extract_success
 from .interop.subjects import client_reads
 from .modern import modern, modern_replies, varied
 from .patience import asked_delay
-from .probes.http_subjects import http_probed, probed_messages
+from .probes.http_subjects import http_probed, probed_messages, probed_replies
 from .probes.subjects import capabilities, metadata, probed, refusals, unauthorized
 from .reading import no_answer, why_no_response
 from .readings import read_all
@@ -104,6 +104,7 @@ class Evidence:
     def _build(self, kind: Judged) -> Iterator[Entry]:
         builders: dict[Judged, Callable[[], Iterable[Entry]]] = {
             Judged.REPLY: self._replies,
+            Judged.RESPONSE: lambda: (*self.entries(Judged.REPLY), *probed_replies(self)),
             Judged.MESSAGE: self._messages,
             Judged.NOTIFICATION: self._notifications,
             Judged.OPENING: self._openings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from . import jsontext
@@ -69,6 +70,48 @@ def _is_response(message: Mapping[str, Any]) -> bool:
     # AdCP data may have an `error` member too; only an envelope makes it a JSON-RPC response.
     enveloped = "jsonrpc" in message or "id" in message
     return enveloped and ("result" in message or "error" in message) and "method" not in message
+
+
+class Hidden(Enum):
+    """Why no client finds the JSON-RPC response that stands in a body: what it is, and what to do about it."""
+
+    UNENDED = (
+        "an event stream whose last event, the response, is ended by no blank line: clients throw it away",
+        "write two line ends behind every event, the last one too: `data: ...`, LF, LF",
+    )
+    EVENTS = (
+        "an event stream (`data:` lines) whose Content-Type does not say so: clients read it as something else",
+        "send Content-Type: text/event-stream with it, or the bare JSON as application/json",
+    )
+    JSON = (
+        "bare JSON under Content-Type: text/event-stream: clients find no event in it",
+        "send Content-Type: application/json with it, or write it as an event: `data: ...`, LF, LF",
+    )
+
+    def __init__(self, meaning: str, cure: str) -> None:
+        self.meaning = meaning
+        self.cure = cure
+
+
+def hidden_response(exchange: Exchange) -> Hidden | None:
+    """Say what hides the response in an exchange of which `read` found none; None where there is none either way."""
+    response = exchange.response
+    if response is None or not response.body:
+        return None
+    stream = decode(response.body)
+    unended = _holds_response(stream.unfinished or b"")
+    if response.media_type != "text/event-stream":
+        data = (event.data.encode("utf-8", "surrogatepass") for event in stream.events)
+        return Hidden.EVENTS if unended or any(map(_holds_response, data)) else None
+    if unended:
+        return Hidden.UNENDED
+    return Hidden.JSON if _holds_response(response.body) else None
+
+
+def _holds_response(text: bytes) -> bool:
+    # What is no object need not be parsed.
+    value = jsontext.parse(text).value if text.lstrip().startswith(b"{") else None
+    return isinstance(value, Mapping) and _is_response(value)
 
 
 END_WORDS = {

@@ -58,6 +58,7 @@ class Judged(StrEnum):
     """What a rule may be tried on: the closed set of parameter names. harness/subjects.py builds them."""
 
     REPLY = "reply"  # what came back to one JSON-RPC request
+    RESPONSE = "response"  # a reply, and the JSON-RPC response to a request that tries the transport
     MESSAGE = "message"  # the JSON-RPC response inside a reply
     NOTIFICATION = "notification"  # what came back to a notification
     OPENING = "opening"  # what came back to initialize

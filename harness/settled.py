@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _NOTHING = {
     Judged.REPLY: "nothing was sent",
+    Judged.RESPONSE: "nothing was sent",
     Judged.MESSAGE: "no JSON-RPC response came",
     Judged.NOTIFICATION: "no notification was sent: the server is not in the handshake era",
     Judged.OPENING: "initialize was not sent",

@@ -146,6 +146,12 @@ FINE: dict[str, tuple[Evidence, str, str, Outcome]] = {
         surveyed(Http(GOOD), revision="2026-07-28", initialize=Http(b"gone", 400, "text/plain")),
         "jsonrpc.answered", "initialize", NA,
     ),
+    # The rules of mcp.sse and mcp.http look at a response that is there and hidden from clients.
+    "last event not ended": (
+        answered(stream(GOOD).removesuffix(b"\n"), content_type="text/event-stream"), "jsonrpc.answered", CALL, NA
+    ),
+    "events as JSON": (answered(stream(GOOD)), "jsonrpc.json", CALL, NA),
+    "JSON as events": (answered(GOOD, content_type="text/event-stream"), "jsonrpc.answered", CALL, NA),
     "unknown tool with 404": (
         unknown({"error": ERROR}, 404), "jsonrpc.answered", UNKNOWN, PASSED
     ),

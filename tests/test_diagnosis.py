@@ -244,6 +244,31 @@ def test_something_that_is_no_mcp_endpoint(reply: Reply, says: str) -> None:
     assert "application/json or text/event-stream" in found.cure
 
 
+SAID = b'{"jsonrpc":"2.0","id":%b,"result":{"protocolVersion":"2025-11-25","capabilities":{},"tools":[]}}'
+
+
+@pytest.mark.parametrize("where", ["initialize", "tools/list"])
+@pytest.mark.parametrize(
+    ("body", "content_type", "says", "cure"),
+    [
+        (b"data: %b\n", "text/event-stream", "no blank line", "write two line ends behind every event"),
+        (b"data: %b\n\n", "application/json", "`data:` lines", "send Content-Type: text/event-stream"),
+        (b"%b", "text/event-stream", "bare JSON", "send Content-Type: application/json"),
+    ],
+)
+def test_an_answer_that_clients_cannot_find(
+    where: str, body: bytes, content_type: str, says: str, cure: str
+) -> None:
+    def hook(call: Call) -> Reply | None:
+        answer = body % (SAID % json.dumps(call.message.get("id")).encode())
+        return Reply(body=answer, headers=[f"Content-Type: {content_type}"]) if call.method == where else None
+
+    found = at("/mcp", hook)
+    assert found.cause == ("framing" if where == "initialize" else "tools-list")
+    assert says in found.message
+    assert found.cure.startswith(cure)
+
+
 def test_a_refusal_is_quoted() -> None:
     refused = Reply(error={"code": -32602, "message": "no \x1b[31m capabilities"}, status=400)
     found = at("/mcp", lambda call: refused if call.method == "initialize" else None)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
-from evidence import Http, broken_rules, find_rule, finding, judge_all, surveyed
+from evidence import Http, broken_rules, find_rule, finding, judge_all, outcome, surveyed
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.tool_schemas import has_engine
+from pytest_adcp.harness.transcript import End
 from pytest_adcp.harness.verdict import Outcome
 
 FILE = Path(__file__).with_name("data") / "tools.yaml"
@@ -139,6 +140,7 @@ def test_every_page_is_judged_by_itself() -> None:
 
 PAGE, OTHER = {"tools": [GOOD]}, {"tools": [GOOD | {"name": "b"}]}
 META = {"ttlMs": 5000, "cacheScope": "public"}
+EMPTY: dict[str, Any] = {"tools": []}
 PAGES: dict[str, tuple[Evidence, dict[str, Outcome]]] = {
     "two": (paged(PAGE | {"nextCursor": "2"}, OTHER), {}),
     "null at the end": (paged(PAGE | {"nextCursor": None}), {"next-cursor": ADVISORY}),
@@ -155,6 +157,18 @@ PAGES: dict[str, tuple[Evidence, dict[str, Outcome]]] = {
     "no end in sight": (
         paged(PAGE | {"nextCursor": "2"}, OTHER | {"nextCursor": "3"}),
         {"paging-ends": ADVISORY},
+    ),
+    "empty pages for ever": (
+        paged(PAGE | {"nextCursor": "1"}, *(EMPTY | {"nextCursor": f"n{n}"} for n in range(51))),
+        {"paging-ends": FAILED},
+    ),
+    "fifty empty pages": (
+        paged(PAGE | {"nextCursor": "1"}, *(EMPTY | {"nextCursor": f"n{n}"} for n in range(50))),
+        {"paging-ends": ADVISORY},
+    ),
+    "empty pages before the last tools": (
+        paged(*(EMPTY | {"nextCursor": f"n{n}"} for n in range(60)), PAGE),
+        {},
     ),
     "refused": (paged(PAGE | {"nextCursor": "2"}, None), {"cursor-accepted": FAILED}),
     "empty for ever, where it is a cursor": (
@@ -177,6 +191,15 @@ def test_pages(name: str) -> None:
     assert broken_rules(evidence, "mcp.tools") == expected
     for short in expected:
         assert 40 < len(finding(evidence, f"mcp.tools.{short}").message) < 450
+
+
+@pytest.mark.parametrize(
+    "unanswered", [Http(b"", end=End.DEADLINE), Http({"jsonrpc": "2.0", "id": "list-2", "result": {}})]
+)
+def test_nobody_knows_where_a_list_ends_of_which_a_page_is_missing(unanswered: Http) -> None:
+    first = Http({"jsonrpc": "2.0", "id": "list-1", "result": PAGE | {"nextCursor": "2"}})
+    evidence = surveyed(pages=[first, unanswered])
+    assert outcome(evidence, "mcp.tools.paging-ends") is Outcome.NOT_APPLICABLE
 
 
 # -- hostile lists ----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from evidence import URL, Http, answered, finding, on, outcome, surveyed
+from evidence import URL, Http, answered, finding, on, outcome, stream, surveyed
 from http_answers import (
     JUNE,
     MARCH,
@@ -61,6 +61,34 @@ def test_content_type_of_a_refusal_and_of_no_response_is_free() -> None:
     assert on(refused, "mcp.http.content-type", "get_products/brief") is NOT_APPLICABLE
     page = answered(b"<h1>hello</h1>", content_type="text/html")
     assert on(page, "mcp.http.content-type", "get_products/brief") is NOT_APPLICABLE
+
+
+CALLED = {"jsonrpc": "2.0", "id": "call-7", "result": {"content": []}}
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "cure"),
+    [
+        (stream(CALLED), "application/json", "Send Content-Type: text/event-stream"),
+        (stream(CALLED)[:-1], "application/json", "Send Content-Type: text/event-stream"),
+        (stream(CALLED), "", "Send Content-Type: text/event-stream"),
+        (CALLED, "text/event-stream", "Send Content-Type: application/json"),
+    ],
+)
+def test_a_body_of_the_other_type(body: Any, content_type: str, cure: str) -> None:
+    evidence = answered(body, content_type=content_type)
+    found = finding(evidence, "mcp.http.content-type")
+    assert (found.outcome, found.subject) == (FAILED, "get_products/brief")
+    assert found.fix.startswith(cure)
+    for other in ("mcp.jsonrpc.answered", "mcp.jsonrpc.json", "mcp.sse.event-ended"):
+        assert outcome(evidence, other) not in (FAILED, ADVISORY)
+
+
+@pytest.mark.parametrize("body", [b"data: {}\n\n", b'{"jsonrpc": "2.0"}', b"data: [1]\n"])
+def test_a_body_without_a_response_has_no_other_type(body: bytes) -> None:
+    for content_type in ("application/json", "text/event-stream"):
+        evidence = answered(body, content_type=content_type)
+        assert on(evidence, "mcp.http.content-type", "get_products/brief") is NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(("coding", "expected"), [("gzip", ADVISORY), ("identity", PASSED), ("", PASSED)])

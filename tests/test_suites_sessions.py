@@ -157,7 +157,8 @@ def test_a_version_that_the_server_speaks_is_agreed_to() -> None:
     [
         (PONG, PASSED),
         (result({"_meta": {}}), PASSED),
-        (Http({"jsonrpc": "2.0", "id": "p", "result": {}, "error": None}), FAILED),
+        # jsonrpc.result-or-error looks at that
+        (Http({"jsonrpc": "2.0", "id": "p", "result": {}, "error": None}), NOT_APPLICABLE),
         (result([]), NOT_APPLICABLE),  # jsonrpc.result-object looks at those
         (result(None), NOT_APPLICABLE),
         (error(-32601), FAILED),
@@ -166,6 +167,32 @@ def test_a_version_that_the_server_speaks_is_agreed_to() -> None:
 )
 def test_ping(answer: Http, expected: Outcome) -> None:
     assert on(tried(HttpProbe.PING, answer), "mcp.lifecycle.ping", "http/ping") is expected
+
+
+@pytest.mark.parametrize(
+    ("probe", "members", "expected"),
+    [
+        (HttpProbe.PING, {"result": {}}, PASSED),
+        (HttpProbe.PING, {"result": {}, "error": {"code": 1, "message": "x"}}, FAILED),
+        (HttpProbe.PING, {"result": {}, "error": None}, FAILED),
+        (HttpProbe.ID_EMPTY, {"result": {}, "error": None}, FAILED),
+        (HttpProbe.MALFORMED, {"result": None, "error": {"code": -32700, "message": "x"}}, FAILED),
+        (HttpProbe.MALFORMED, {"error": {"code": -32700, "message": "x"}}, PASSED),
+    ],
+)
+def test_answers_to_probes_are_a_result_or_an_error(
+    probe: HttpProbe, members: dict[str, object], expected: Outcome
+) -> None:
+    evidence = tried(probe, Http({"jsonrpc": "2.0", "id": "p", **members}))
+    assert on(evidence, "mcp.jsonrpc.result-or-error", subject(probe)) is expected
+    assert outcome(evidence, "mcp.lifecycle.ping") in (PASSED, NOT_APPLICABLE)
+
+
+def test_a_notification_that_is_answered_breaks_one_rule() -> None:
+    came = Http({"jsonrpc": "2.0", "id": None, "result": {}, "error": None})
+    evidence = tried(HttpProbe.UNKNOWN_NOTIFICATION, came)
+    assert outcome(evidence, "mcp.jsonrpc.unknown-notification") is FAILED
+    assert outcome(evidence, "mcp.jsonrpc.result-or-error") is PASSED
 
 
 @pytest.mark.parametrize(

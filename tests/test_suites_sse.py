@@ -59,6 +59,8 @@ def typed(event: str, message: Any) -> bytes:
 FAULTS = {
     "BOM": (came(b"\xef\xbb\xbf" + stream(GOOD)), {"bom": ADVISORY}),
     "last event not ended": (came(stream(GOOD, LOG)[:-1]), {"event-ended": FAILED}),
+    "response that is not ended": (came(stream(GOOD)[:-1]), {"event-ended": FAILED}),
+    "response that no line end ends": (came(stream(LOG, GOOD)[:-2]), {"event-ended": FAILED}),
     "response twice": (came(stream(GOOD, GOOD)), {"one-response": FAILED}),
     "error and result": (
         came(stream(GOOD, {"jsonrpc": "2.0", "id": "call-7", "error": {"code": 1, "message": "x"}})),
@@ -146,7 +148,8 @@ FINE = {
         PASSED,
     ),
     # Other rules speak of these.
-    "response that is not ended": (came(stream(GOOD)[:-1]), "event-ended", NA),
+    "response that is cut": (came(stream(GOOD)[:-9]), "event-ended", NA),
+    "lost connection in the response": (came(stream(GOOD)[:-1], end=End.RESET), "event-ended", NA),
     "response of another type": (came(typed("result", GOOD)), "event-type", NA),
     "response of another only": (came(stream(OTHER)), "one-response", PASSED),
     "no response": (came(stream(LOG)), "one-response", NA),

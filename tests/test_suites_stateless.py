@@ -236,6 +236,20 @@ def test_variants(rule: str, variant: Variant, status: int, body: Any, expected:
         assert found.curl.startswith("curl ")
 
 
+@pytest.mark.parametrize(
+    ("body", "says", "fix"),
+    [
+        (error(-32020), "is refused with -32020, but under HTTP 200", "Send the HTTP status 400"),
+        (SERVED, "is served; who filters by the headers lets through", "Compare MCP-Protocol-Version"),
+    ],
+)
+def test_what_is_refused_is_not_called_let_through(body: Any, says: str, fix: str) -> None:
+    found = finding(tried(V.NO_METHOD, 200, body), "mcp.http.headers-checked")
+    assert found.outcome is FAILED
+    assert says in found.message
+    assert found.fix.startswith(fix)
+
+
 @pytest.mark.parametrize("raw", [b"", b"Not Found", b"<h1>404</h1>", b"{}"])
 def test_a_404_needs_its_error(raw: bytes) -> None:
     evidence = tried(V.UNKNOWN_METHOD, 404, {}, raw=raw)

@@ -60,14 +60,22 @@ def http_probed(evidence: Evidence, probes: Sequence[HttpProbe]) -> tuple[Entry,
     return entries
 
 
-def probed_messages(evidence: Evidence) -> Iterator[Message]:
-    """Yield the JSON-RPC responses to the probes, but for those that the rule on the probe looks at whole."""
-    subjects = {subject(probe) for probe in HttpProbe if probe not in _LOOKED_AT_WHOLE}
+def probed_replies(evidence: Evidence) -> Iterator[Reply]:
+    """Yield what came back to the probes that are requests, where it is a JSON-RPC response."""
+    subjects = {subject(probe) for probe in HttpProbe if probe is not HttpProbe.UNKNOWN_NOTIFICATION}
     for exchange in evidence.transcript.exchanges:
         if exchange.kind is Kind.HTTP and not exchange.retried and exchange.subject in subjects:
             reply = evidence.reply(exchange)
             if reply.response is not None:
-                yield Message(reply.label, exchange, evidence.server, reply.revision, reply, reply.response)
+                yield reply
+
+
+def probed_messages(evidence: Evidence) -> Iterator[Message]:
+    """Yield the JSON-RPC responses to the probes, but for those that the rule on the probe looks at whole."""
+    whole = {subject(probe) for probe in _LOOKED_AT_WHOLE}
+    for reply in probed_replies(evidence):
+        if reply.exchange.subject not in whole and reply.response is not None:
+            yield Message(reply.label, reply.exchange, evidence.server, reply.revision, reply, reply.response)
 
 
 def _entry(evidence: Evidence, probe: HttpProbe, sent: Mapping[str, Exchange]) -> Entry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_adcp.harness.calls import HttpProbe
 from pytest_adcp.harness.jsontext import equal
+from pytest_adcp.harness.reading import Hidden
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.session import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from pytest_adcp.harness.sources import mcp, rfc
@@ -19,7 +20,7 @@ from .http_replies import (
     plain_answer,
     why_not_followed,
 )
-from .replies import must_answer
+from .replies import hidden_in, must_answer
 
 _SENDING = mcp("basic/transports", "sending-messages-to-the-server")
 _TYPES = ("application/json", "text/event-stream")
@@ -36,8 +37,17 @@ def answers_name_their_type(reply: Reply) -> None:
     text or bytes says text/plain, text/html or nothing: return its JSON response type, or set the header.
     """
     must_answer(reply)
-    response = reply.exchange.response
-    if response is None or reply.response is None or not 200 <= reply.status < 300:
+    response, hidden = reply.exchange.response, hidden_in(reply)
+    succeeded = response is not None and 200 <= reply.status < 300
+    if succeeded and hidden in (Hidden.EVENTS, Hidden.JSON):
+        events = hidden is Hidden.EVENTS
+        raise Broken(
+            "Content-Type: text/event-stream" if events else "Content-Type: application/json",
+            came(reply),
+            because=f"{reply.method} is answered by {hidden.meaning}",
+            fix=f"{hidden.cure[0].upper()}{hidden.cure[1:]}.",
+        )
+    if response is None or reply.response is None or not succeeded:
         raise NotApplicable("no JSON-RPC response came with a status of success")
     if response.media_type not in _TYPES:
         named = response.header("content-type")

@@ -169,31 +169,27 @@ def batches_are_for_march_2025(http_probe: HttpProbed) -> None:
     "mcp.jsonrpc.unknown-method",
     level=Level.MUST,
     source=json_rpc("error_object"),
+    revisions=HANDSHAKE_REVISIONS,  # from then on mcp.http.method-not-found looks at status and code
     probes=[HttpProbe.UNKNOWN_METHOD],
 )
 def unknown_methods_are_not_found(http_probe: HttpProbed) -> None:
-    """Requests for a method that the server does not have get JSON-RPC error -32601, from 2026-07-28 with HTTP 404.
+    """Requests for a method that the server does not have get JSON-RPC error -32601.
 
     Answer {"error": {"code": -32601, "message": "Method not found"}} in the default branch of the dispatcher, with the
     request's id.
     """
-    reply, stateless = http_probe.reply, http_probe.revision == STATELESS_REVISION
+    reply = http_probe.reply
     plain_answer(http_probe)
-    code = _code(reply)
-    if code == METHOD_NOT_FOUND and not (stateless and reply.status != 404):
+    if _code(reply) == METHOD_NOT_FOUND:
         return
-    expected = f"JSON-RPC error {METHOD_NOT_FOUND}" + (" with HTTP 404" if stateless else "")
-    if "result" in (reply.response or {}):
-        because = (
-            "a method that does not exist is answered with a result; a client takes the feature for there"
-        )
-    elif code == METHOD_NOT_FOUND:
-        because = f"a method that does not exist gets {METHOD_NOT_FOUND} with HTTP {reply.status}; from 2026-07-28 it is 404"
-    else:
-        because = "a method that does not exist is refused with something else, so a client cannot tell it from a bad request"
-    refused = not stateless and "result" not in (reply.response or {})
+    answered = "result" in (reply.response or {}) and "error" not in (reply.response or {})
     raise Broken(
-        expected, came(reply), because=because, lenient="it is refused all the same" if refused else ""
+        f"JSON-RPC error {METHOD_NOT_FOUND}",
+        came(reply),
+        because="a method that does not exist is answered with a result; a client takes the feature for there"
+        if answered
+        else "a method that does not exist is refused with something else, so a client cannot tell it from a bad request",
+        lenient="" if answered else "it is refused all the same",
     )
 
 

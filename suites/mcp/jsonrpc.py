@@ -16,6 +16,7 @@ from .replies import (
     instead_of_a_response,
     is_meant_as_response,
     json_texts,
+    looks_at_hidden,
     must_answer,
     must_be_json_rpc,
     objections,
@@ -61,6 +62,8 @@ def requests_are_answered(reply: Reply) -> None:
     must_answer(reply)
     if any(is_meant_as_response(document.parsed.value) for document in reply.documents):
         return
+    if rule_id := looks_at_hidden(reply):
+        raise NotApplicable(f"the response is there and cannot be read; {rule_id} looks at it")
     broken = next((text for text in json_texts(reply) if not text.parsed.ok), None)
     if broken is not None:
         raise NotApplicable(
@@ -220,14 +223,16 @@ def refusals_carry_no_foreign_id(message: Message) -> None:
 
 
 @rule("mcp.jsonrpc.result-or-error", level=Level.MUST, source=json_rpc("response_object"))
-def responses_are_a_result_or_an_error(reply: Reply) -> None:
+def responses_are_a_result_or_an_error(response: Reply) -> None:
     """Each response has either "result" or "error", and exactly one of them.
 
     Leave out the member that does not apply: "error": null beside a result is JSON-RPC 1.0. With Pydantic,
     serialise with model_dump(exclude_none=True).
     """
-    must_answer(reply)
-    values = [text.parsed.value for text in ([reply.document] if reply.document else reply.documents)]
+    must_answer(response)
+    values = [
+        text.parsed.value for text in ([response.document] if response.document else response.documents)
+    ]
     message = next((value for value in values if is_meant_as_response(value)), None)
     if message is None:
         raise NotApplicable("no JSON-RPC response came")

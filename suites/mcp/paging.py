@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from pytest_adcp.harness.calls import HttpProbe
@@ -20,6 +21,7 @@ _PAGING = mcp("server/utilities/pagination", "response-format")
 _STABLE = mcp("server/tools", "listing-tools", STATELESS_REVISION)
 _STATELESS = [STATELESS_REVISION]
 _SHOWN = 5
+_MOST_EMPTY = 50  # pages without a tool, one after the other, that may still lead to one
 
 
 @rule("mcp.tools.next-cursor", level=Level.MUST, source=_PAGING)
@@ -78,8 +80,20 @@ def pages_come_to_an_end(tools: Tools) -> None:
             + (", with the same tools: the cursor is ignored" if same else "")
             + "; clients that follow it never come to an end",
         )
+    if tools.refused is None and tools.exchange is not tools.pages[-1].exchange:
+        raise NotApplicable("a page got no answer that is a list, so nobody knows where the list ends")
     last = tools.pages[-1].result.get("nextCursor")
     if isinstance(last, str) and _follows(tools, last) and tools.refused is None:
+        empty = sum(1 for _ in takewhile(lambda page: not page.listed, reversed(tools.pages)))
+        if empty > _MOST_EMPTY:
+            raise Broken(
+                "a last page without nextCursor",
+                f"{empty} pages without a tool, one after the other, each with a further nextCursor",
+                at="/result/nextCursor",
+                because=f"the last {empty} pages of tools/list that were read have no tool, and each leads to another: the "
+                "list has no end, and clients that follow nextCursor never come to one",
+                fix="Leave nextCursor out where no tool is left, and of an empty page above all.",
+            )
         raise Broken(
             "a last page without nextCursor",
             f"{plural(len(tools.pages), 'page')} with {plural(len(tools.listed), 'tool')}, and a further nextCursor",

@@ -7,12 +7,12 @@ from typing import Any
 
 from pytest_adcp.harness.evidence import UNKNOWN_TOOL_SUBJECT
 from pytest_adcp.harness.jsontext import Cause, Objection, ObjectionKind
-from pytest_adcp.harness.reading import Document, no_answer
+from pytest_adcp.harness.reading import Document, Hidden, hidden_response, no_answer
 from pytest_adcp.harness.rules import Blocked, NotApplicable
 from pytest_adcp.harness.sse import decode
 from pytest_adcp.harness.subjects import Message, Reply
 from pytest_adcp.harness.text import one_line, quote
-from pytest_adcp.harness.transcript import Era, Kind
+from pytest_adcp.harness.transcript import End, Era, Kind
 
 # Statuses with which an MCP server itself turns a request down; any other comes from what stands before it.
 OWN_REFUSALS = {400, 406, 409, 415, 422, 500}
@@ -43,8 +43,25 @@ def is_meant_as_response(value: object) -> bool:
     return "jsonrpc" in value or ("id" in value and ("result" in value or "error" in value))
 
 
+def hidden_in(reply: Reply) -> Hidden | None:
+    """Say what hides the response in a reply that a client finds none in."""
+    return None if reply.response is not None else hidden_response(reply.exchange)
+
+
+def looks_at_hidden(reply: Reply) -> str:
+    """Return the rule that looks at a response that is hidden; "" where none is."""
+    hidden = hidden_in(reply)
+    if hidden is None:
+        return ""
+    if hidden is Hidden.UNENDED:
+        return "mcp.sse.event-ended" if reply.exchange.end is End.COMPLETE else ""
+    return "mcp.http.content-type" if 200 <= reply.status < 300 else ""
+
+
 def json_texts(reply: Reply) -> list[Document]:
     """Return the texts that are meant as JSON: by their content type, as an event, or by how they begin."""
+    if hidden_in(reply) is Hidden.EVENTS:
+        return []
     media_type = reply.exchange.response.media_type if reply.exchange.response else ""
     declared = "json" in media_type or _is_stream(reply)
     return [

@@ -7,11 +7,14 @@ from typing import Any
 
 from pytest_adcp.harness.jsontext import equal
 from pytest_adcp.harness.probes.streams import CLOSING_LINGER
+from pytest_adcp.harness.reading import Hidden
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.sources import json_rpc, mcp
 from pytest_adcp.harness.streams import EventStream
 from pytest_adcp.harness.text import quote
+
+from .replies import hidden_in
 
 _WHATWG = "https://html.spec.whatwg.org/multipage/server-sent-events.html"
 _SENDING = mcp("basic/transports", "sending-messages-to-the-server")
@@ -43,12 +46,15 @@ def the_last_event_is_ended(stream: EventStream) -> None:
         raise NotApplicable("there is no event on the stream")
     if not unfinished:
         return
-    if not (stream.is_listening or stream.responses):
+    lost = not (stream.is_listening or stream.responses)
+    if lost and hidden_in(stream.reply) is not Hidden.UNENDED:
         raise NotApplicable("the response is not on the stream; mcp.jsonrpc.answered looks at it")
     raise Broken(
         "a blank line behind the last event",
         quote(unfinished[:400].decode(errors="replace")),
-        because="the stream ends in the middle of an event, and clients throw away what no blank line ends",
+        because="no blank line ends the event with the response, and clients throw it away: they wait until their time is up"
+        if lost
+        else "the stream ends in the middle of an event, and clients throw away what no blank line ends",
     )
 
 

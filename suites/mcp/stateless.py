@@ -271,14 +271,19 @@ def headers_are_compared(varied: Varied) -> None:
     Compare MCP-Protocol-Version with _meta, Mcp-Method with the method and Mcp-Name with params.name before a request is
     served: proxies act by the headers, and the server by the body.
     """
-    if varied.reply.status != 400:
-        raise Broken(
-            f"HTTP 400 and the error {_HEADER_MISMATCH}",
-            varied.show(),
-            because=f"a request that {_CHANGED[varied.variant]} is "
-            f"{'served' if varied.is_served else f'answered with HTTP {varied.reply.status}'}; who filters by the headers "
-            "lets through what the body does",
-        )
+    if (status := varied.reply.status) == 400:
+        return
+    what = f"a request that {_CHANGED[varied.variant]}"
+    refused = varied.code is not None and not varied.is_served
+    came = "served" if varied.is_served else f"answered with HTTP {status}"
+    raise Broken(
+        f"HTTP 400 and the error {_HEADER_MISMATCH}",
+        varied.show(),
+        because=f"{what} is refused with {varied.code}, but under HTTP {status}; clients and proxies look for it under 400"
+        if refused
+        else f"{what} is {came}; who filters by the headers lets through what the body does",
+        fix=f"Send the HTTP status 400 with the error {_HEADER_MISMATCH}." if refused else "",
+    )
 
 
 @rule(

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from pytest_adcp.harness.seller import rpc
 from pytest_adcp.harness.seller.exchange import Answer, Exchange, Hooks
 from pytest_adcp.harness.seller.http import Reply, Wire
-from pytest_adcp.harness.seller.options import Eras
+from pytest_adcp.harness.seller.options import Answers, Eras
 from pytest_adcp.harness.seller.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, Json, RpcError
 
 from .model import Fault, rules
@@ -181,6 +181,19 @@ FAULTS = (
         _CONTENT_TYPE,
     ),
     Fault(
+        "json-as-sse",
+        "Answers to calls are JSON that comes as text/event-stream.",
+        _typed("text/event-stream"),
+        _CONTENT_TYPE,
+    ),
+    Fault(
+        "sse-as-json",
+        "Answers to calls are event streams that come as application/json.",
+        _typed("application/json"),
+        _CONTENT_TYPE,
+        needs={"answers": Answers.SSE},
+    ),
+    Fault(
         "gzip-unasked",
         "Answers to calls are compressed, whatever Accept-Encoding says.",
         changing(_packed),
@@ -345,13 +358,6 @@ FAULTS = (
         answering(_is_no_method, rpc_error(INVALID_PARAMS, "Invalid request parameters")),
         _NOT_404,
         advises=_UNKNOWN_METHOD,
-    ),
-    Fault(
-        "unknown-method-200",
-        "Methods that do not exist are refused with HTTP 200, in 2026-07-28.",
-        answering(_is_no_method, rpc_error(METHOD_NOT_FOUND, "Method not found")),
-        _UNKNOWN_METHOD,
-        needs={"eras": Eras.STATELESS},
     ),
     Fault(
         "unknown-notification-error",

@@ -34,6 +34,10 @@ def _without_ping(exchange: Exchange, message: Json, _: int) -> Json:
     return RpcError(METHOD_NOT_FOUND, "Method not found").answer(exchange.id)
 
 
+def _null_beside_pong(exchange: Exchange, message: Json, _: int) -> Json:
+    return {**message, "error": None} if exchange.method == "ping" and "result" in message else message
+
+
 def _naming_sessions(name: Callable[[str], str]) -> Hooks:
     """Give sessions other ids than the seller itself does."""
     known: dict[str, str] = {}
@@ -110,6 +114,13 @@ FAULTS = (
         "ping is answered with an empty array.",
         on_method("ping", lambda _: []),  # type: ignore[arg-type, return-value]
         rules("mcp.jsonrpc.result-object"),
+    ),
+    Fault(
+        "ping-error-null",
+        "The response to ping has error: null beside the result.",
+        Hooks(message=_null_beside_pong),
+        rules("mcp.jsonrpc.result-or-error"),
+        needs={"eras": Eras.HANDSHAKE},
     ),
     Fault(
         "capability-without-methods",

@@ -81,7 +81,7 @@ FAULTS = (
         "sse-unterminated",
         "The event of the response is not ended by a blank line.",
         _edited(lambda event: event.removesuffix(b"\n")),
-        ANSWERED,
+        rules("mcp.sse.event-ended"),
     ),
     _fault("sse-endless-comments", "The stream has comments without end.", _on_call(_comments), blocks=True),
     _fault("sse-flood", "The stream has notifications without end.", _on_call(_notifications), blocks=True),
