@@ -270,7 +270,9 @@ SERVERS: dict[str, Hostile] = {
     "100,000 levels": Hostile("nested so deeply", deep(100_000), code=0, seconds=5),
     "300,000 levels": Hostile("more than 250,000 levels deep", deep(300_000), seconds=5),
     "10,000 tools": Hostile("conformant:", listing(*many_tools(10_000)), code=0),
-    "pages without end": Hostile("conformant:", listing(more=True), code=0),
+    "pages without end": Hostile(
+        "the list has no end", listing(more=True), code=1, failed=("mcp.tools.paging-ends",)
+    ),
     "traps in a schema": Hostile("refers to itself in a circle", evil_schema(), code=1),
     "controls in every string": Hostile("nonconformant", evil_strings, code=1),
     "arrays": large_one("more than 500,000 JSON values", large(b"[", b"[],", b"1]")),
