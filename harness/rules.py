@@ -40,7 +40,7 @@ class Strength(StrEnum):
 
     FAILS = "it does not work otherwise"
     REVIEW = "review flags this"
-    NEVER = "never, says the platform"
+    NEVER = "the platform forbids it"
     REQUIRED = "the platform requires it"
     GUIDANCE = "guidance of the platform"
     OURS = "our reading of the platform's pages"

@@ -24,6 +24,7 @@ class Standards:
     limits: Mapping[str, int]
     words: Mapping[str, tuple[str, ...]]
     chosen_by_us: frozenset[str] = frozenset()  # names of limits that the platform's pages do not give
+    chosen_by_operator: frozenset[str] = frozenset()  # names of limits that adcp.yaml gives
     oauth: str = "2.1"  # the version that the operator declares to the platform
 
     def limit(self, name: str) -> int:
@@ -44,6 +45,8 @@ class Standards:
 
     def whose(self, name: str) -> str:
         """Say whose limit it is, for messages."""
+        if name in self.chosen_by_operator:
+            return "the limit in adcp.yaml"
         return "this harness's limit" if name in self.chosen_by_us else "the platform's limit"
 
     @cached_property
@@ -84,7 +87,8 @@ def changed(limits: Mapping[str, int], words: Mapping[str, Any]) -> Standards:
     return Standards(
         {**base.limits, **limits},
         {**base.words, **{name: _changed(name, base.words[name], new) for name, new in lists.items()}},
-        base.chosen_by_us - set(limits),
+        base.chosen_by_us,
+        frozenset(limits),
     )
 
 

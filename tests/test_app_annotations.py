@@ -33,15 +33,9 @@ def hinted(name: str, hints: str, **members: Any) -> dict[str, Any]:
         ("read-only-declared", "get_or_create_user", "do", GOOD),
         ("read-only-declared", "delete_user", "do", GOOD),
         ("read-only-declared", "describe_user", "do", GOOD),
-        ("destructive-declared", "delete_user", "R", FAILED),
-        ("destructive-declared", "updateUser", "R", FAILED),
-        ("destructive-declared", "user-cancel-order", "R", FAILED),
         ("destructive-declared", "delete_user", "r", GOOD),
         ("destructive-declared", "delete_user", "", GOOD),
         ("destructive-declared", "sync_creatives", "R", FAILED),
-        ("destructive-declared", "sync_clock", "R", ADVISORY),
-        ("destructive-declared", "create_chart", "R", ADVISORY),
-        ("destructive-declared", "add_numbers", "R", ADVISORY),
         ("destructive-declared", "get_deleted_users", "R", GOOD),
         ("destructive-declared", "preview_update", "R", GOOD),
         ("destructive-declared", "update_history", "R", GOOD),
@@ -65,6 +59,34 @@ def hinted(name: str, hints: str, **members: Any) -> dict[str, Any]:
 )
 def test_rule(rule: str, name: str, hints: str, outcome: Outcome) -> None:
     assert judged(app(hinted(name, hints)), rule).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "outcome"),
+    [
+        ("delete_user", "Deletes a user.", FAILED),
+        ("delete_user", "", FAILED),
+        ("delete_user", "L\u00f6scht jemanden.", FAILED),
+        ("updateUser", "Permanently changes a user.", FAILED),
+        ("updateUser", "Use this tool to rename a user.", FAILED),
+        ("user-cancel-order", "An order that is no longer wanted. Cancels it.", FAILED),
+        ("send_message", "Please send a message to somebody.", FAILED),
+        ("sync_clock", "Sets the clock.", ADVISORY),
+        ("create_chart", "Creates a chart.", ADVISORY),
+        ("create_chart", "Draws a chart.", GOOD),
+        ("add_numbers", "Adds numbers.", ADVISORY),
+        ("send_volume_report", "Messages sent per day.", GOOD),
+        ("best_send_time", "Estimates when to send a campaign.", GOOD),
+        ("update_frequencies", "How often each feed changes.", GOOD),
+        ("cancel_fee_table", "Fees by fare class.", GOOD),
+        ("delete_candidates", "Returns what a clean-up would delete.", ADVISORY),
+        ("updateUser", "Returns the user. Changes the name.", ADVISORY),
+        ("updateUser", "", ADVISORY),
+    ],
+)
+def test_a_verb_may_be_a_noun(name: str, text: str, outcome: Outcome) -> None:
+    listed = hinted(name, "R", description=text)
+    assert judged(app(listed), "destructive-declared").outcome is outcome
 
 
 @pytest.mark.parametrize("value", [None, "true", 1, [True]])

@@ -121,7 +121,7 @@ def test_ghost_that_is_called_required_says_so() -> None:
     assert "calls it required" in text_of(found)
 
 
-SILENT = tool("book_room", description="Books a room at a hotel.")
+SILENT = tool("book_room", description="Books a room at a hotel.", annotations={})
 
 
 def test_returns_described_is_told_as_a_share() -> None:
@@ -150,6 +150,22 @@ def test_returns_described_elsewhere(more: Any) -> None:
 @pytest.mark.parametrize(("text", "outcome"), [("Body battery of a day.", OK), ("A part of the desk.", HINT)])
 def test_what_a_get_tool_names_is_what_comes_back(text: str, outcome: Outcome) -> None:
     assert judged(app(tool("get_body_battery", description=text)), "returns-described").outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "hints", "outcome"),
+    [
+        ("seat_map", "Seats of a flight.", {"readOnlyHint": True}, OK),
+        ("repos_index", "Repositories of an owner.", {"readOnlyHint": True}, OK),
+        ("seat_map", "Seats of a flight.", {}, HINT),
+        ("pick_seat", "Gone from then on.", {"readOnlyHint": True}, HINT),
+    ],
+)
+def test_what_a_reading_tool_names_is_what_comes_back(
+    name: str, text: str, hints: Any, outcome: Outcome
+) -> None:
+    listed = tool(name, description=text, annotations=hints)
+    assert judged(app(listed), "returns-described").outcome is outcome
 
 
 LIST = tool("list_orders", description="Lists orders.")

@@ -45,6 +45,13 @@ def test_errors_are_readable(value: Any, outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "why"), [(says("Error"), "its text is too short"), (SILENT, "no text says why")]
+)
+def test_a_short_text_is_not_called_none(value: Any, why: str) -> None:
+    assert why in judged(tool_result(value), "error-readable").message
+
+
+@pytest.mark.parametrize(
     ("text", "outcome"),
     [
         ("No product has the id p-9. Call get_products for the ids.", PASSED),

@@ -112,6 +112,18 @@ def test_tool_count_over_all_pages_without_hidden_ones() -> None:
         ("test_connection", ADVISORY),
         ("setup_database", ADVISORY),
         ("debugRequest", ADVISORY),
+        ("health", ADVISORY),
+        ("server_health", ADVISORY),
+        ("project_admin", ADVISORY),
+        ("ping_server", ADVISORY),
+        ("get_customer_health", GOOD),
+        ("health_summary", GOOD),
+        ("ping_website", GOOD),
+        ("add_account_admin", GOOD),
+        ("transfer_internal", GOOD),
+        ("setup_recurring_payment", GOOD),
+        ("test_route_accessibility", GOOD),
+        ("seed_keywords", GOOD),
         ("get_latest_contest", GOOD),
         ("start_ab_test", GOOD),
         ("schedule_test_drive", GOOD),
@@ -124,6 +136,14 @@ def test_tool_count_over_all_pages_without_hidden_ones() -> None:
 )
 def test_internal_tools(name: str, outcome: Outcome) -> None:
     assert judged(app(tool(name)), "no-internal-tools").outcome is outcome
+
+
+def test_health_of_what_is_asked_for() -> None:
+    of_one = tool(
+        "get_service_health", inputSchema=with_properties(required=["city"], city={"type": "string"})
+    )
+    assert judged(app(of_one), "no-internal-tools").outcome is GOOD
+    assert judged(app(tool("get_service_health")), "no-internal-tools").outcome is ADVISORY
 
 
 def test_internal_tools_behind_a_prefix() -> None:

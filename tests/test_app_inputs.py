@@ -30,6 +30,9 @@ def _outcome(
         (True, BAD),
         (ANY, BAD),
         ({"anyOf": [{}, {"type": "null"}]}, BAD),
+        ({"nullable": True, "description": "A thing."}, BAD),
+        ({"format": "date"}, BAD),
+        ({"pattern": "^a"}, OK),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, OK),
         ({"type": ["string", "null"]}, OK),
         ({"enum": ["a", "b"]}, OK),
@@ -68,6 +71,8 @@ def test_without_parameters_there_is_nothing_to_judge() -> None:
         ({**with_properties(required=["x_a"], city=TEXT), "patternProperties": {"^x_": TEXT}}, OK),
         ({**with_properties(required=["town"], city=TEXT), "allOf": [{"properties": {"town": TEXT}}]}, OK),
         ({"type": "object", "required": ["town"], "additionalProperties": TEXT}, NOTHING),
+        ({**with_properties(required=["town"], city=TEXT), "additionalProperties": TEXT}, OK),
+        ({**with_properties(required=["town"], city=TEXT), "additionalProperties": False}, BAD),
         ({"type": "object", "required": ["town"], "properties": {}, "additionalProperties": False}, BAD),
         (with_properties(city={"type": "string", "description": "Required. A city."}), HINT),
         (with_properties(city={"type": "string", "description": "A city (required)."}), HINT),
@@ -200,6 +205,8 @@ def test_unit_may_stand_beside() -> None:
         ("pageSize", {"type": "integer", "description": "Rows a page (1-100)"}, OK),
         ("max_results", {"type": "integer", "description": "Up to 20."}, OK),
         ("per_page", {"type": "integer", "description": "default 30, max 100"}, OK),
+        ("limit", {"type": "integer", "description": "Max. 50"}, OK),
+        ("limit", {"type": "integer", "description": "The maximum. Counts from 1."}, HINT),
         ("limit", {"anyOf": [{"type": "integer", "maximum": 9}, {"type": "null"}]}, OK),
         ("speed_limit", {"type": "integer"}, OK),
         ("limit", {"type": "boolean"}, OK),
@@ -228,11 +235,20 @@ def test_query_syntax_named(description: str, text: str, outcome: Outcome) -> No
     )
 
 
+@pytest.mark.parametrize("name", ["sql", "jql"])
+def test_a_query_named_for_its_language(name: str) -> None:
+    assert _outcome("query-syntax-named", name, TEXT, text="Plans.") is OK
+
+
 @pytest.mark.parametrize(
     ("rule", "name", "schema", "outcome"),
     [
         ("parameter-name-safe", "system_prompt", TEXT, BAD),
         ("parameter-name-safe", "chatHistory", TEXT, BAD),
+        ("parameter-name-safe", "full_context", {"type": ["string", "null"]}, BAD),
+        ("parameter-name-safe", "full_context", {"type": "boolean"}, OK),
+        ("parameter-name-safe", "chat_history", {"type": "integer"}, OK),
+        ("parameter-name-safe", "system_prompt", {"enum": ["short", "long"]}, OK),
         ("parameter-name-safe", "context", TEXT, OK),
         ("parameter-name-safe", "messages", TEXT, OK),
         ("parameter-name-safe", "prompt", TEXT, OK),
@@ -252,6 +268,20 @@ def test_query_syntax_named(description: str, text: str, outcome: Outcome) -> No
 )
 def test_what_is_not_a_tools_to_know(rule: str, name: str, schema: Any, outcome: Outcome) -> None:
     assert _outcome(rule, name, schema) is outcome
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "cure"),
+    [
+        ("parameter-name-safe", "system_prompt", "ask for what the tool needs to know"),
+        ("no-pii-request", "ssn", "take a reference to"),
+        ("no-credential-parameter", "api_key", "from the Authorization header"),
+    ],
+)
+def test_the_cure_says_what_to_do_instead(rule: str, name: str, cure: str) -> None:
+    found = judged(app(tool(inputSchema=with_properties(**{name: TEXT}))), rule)
+    assert found.fix.startswith(f'take "{name}" out of the schema, and ')
+    assert cure in found.fix
 
 
 def test_prompt_of_an_assistant_that_is_made_is_data() -> None:

@@ -33,6 +33,13 @@ def result(*texts: str, structured: Any = None, **members: Any) -> dict[str, Any
         (result(JSON, structured=DATA), PASSED),
         (result("Found 1 product", JSON, structured=DATA), PASSED),
         (result(f"Found 1 product: {JSON}", structured=DATA), PASSED),
+        (result(f"Here it is:\n```json\n{JSON}\n```", structured=DATA), PASSED),
+        (result(f"```json\n{JSON}\n```\n", structured=DATA), PASSED),
+        (result("```\nFound 1 product\n```", structured=DATA), FAILED),
+        (result(f"{JSON}\n\nFrom the cache.", structured=DATA), PASSED),
+        (result(f"Found 1:\n{JSON}\nBook it with create_media_buy.", structured=DATA), PASSED),
+        (result("Found 1, see [1] for more.", structured=DATA), FAILED),
+        (result(JSON + "x" * 1000, structured=DATA), FAILED),
         (result("Found 1 product", structured=DATA), FAILED),
         (result(structured=DATA), FAILED),
         (result("Nothing found.", structured={"products": [], "status": "completed"}), ADVISORY),
@@ -62,6 +69,8 @@ def test_a_declared_output_schema_asks_for_json() -> None:
     told = tool_result(result("All fine."), tools=[SCHEMA])
     assert judged(told, "result-json-text").outcome is FAILED
     assert judged(tool_result(result(JSON), tools=[SCHEMA]), "result-json-text").outcome is PASSED
+    empty = tool_result(result("User 17 is gone.", structured={}), tools=[SCHEMA])
+    assert judged(empty, "result-json-text").outcome is NA
     failed = tool_result(result("No such product.", isError=True), tools=[SCHEMA])
     assert judged(failed, "result-json-text").outcome is NA
 
@@ -115,6 +124,9 @@ def test_a_list_is_one_text(value: Any, outcome: Outcome) -> None:
         ("<app.Product object at 0x7f2a3c>", FAILED),
         ("[object Object]", FAILED),
         ("id='p-1' name='Sports'", FAILED),
+        ("user='anna' action=login\nuser='bert' action=logout\n", ADVISORY),
+        ("Field(default=1)\nField(default=2)", ADVISORY),
+        ("{'id': 1,\n 'ok': True}", FAILED),
         (JSON, PASSED),
         ("The user said 'hello' to {'nobody'}", PASSED),
         ("['tis the season", PASSED),
@@ -143,6 +155,10 @@ def test_a_text_is_no_printout(text: str, outcome: Outcome) -> None:
         ("get_products", result("[]"), NA),
         ("make_chart", {"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]}, NA),
         ("update_chart", {"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]}, PASSED),
+        # a noun that is spelt like a verb
+        ("conference_schedule", result("[]"), ADVISORY),
+        ("book_reviews", result("[]"), ADVISORY),
+        ("delete_reviews", result("[]"), FAILED),
     ],
 )
 def test_changes_are_confirmed(tool: str, value: Any, outcome: Outcome) -> None:
@@ -157,6 +173,9 @@ def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
     }
     told = tool_result(result("[]"), tool=tool["name"], tools=[tool])
     assert judged(told, "result-not-empty").outcome is NA
+    tool = {**tool, "name": "book_table", "annotations": {"readOnlyHint": False}}
+    told = tool_result(result("[]"), tool="book_table", tools=[tool])
+    assert judged(told, "result-not-empty").outcome is FAILED
 
 
 def test_size_is_bounded_and_the_bound_can_be_moved() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,15 @@ from evidence import Http, answered
 from pytest_adcp.harness.calls import Probe
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.plan import AppRequest, ConfiguredCall
+from pytest_adcp.harness.rules import Broken
 from pytest_adcp.harness.seller.options import FOR_APPS, Eras, SellerOptions
 from pytest_adcp.harness.seller.server import running
 from pytest_adcp.harness.standards import packaged
+from pytest_adcp.harness.subjects import Metadata, Server
 from pytest_adcp.harness.target import Credentials
 from pytest_adcp.harness.transcript import Exchange, Kind, Transcript
 from pytest_adcp.harness.verdict import Outcome
+from pytest_adcp.suites.connected_apps.oauth import the_resource_is_this_host
 from runs import run
 from scripted import Call, Reply, Seller, scripted
 from strangers import KNOWN, TOOLS, guarded
@@ -193,6 +196,17 @@ def test_a_configured_read_of_any_tool_is_made_in_the_context_of_a_user() -> Non
     assert judged(Evidence(transcript), "meta-tolerated").outcome is PASSED
 
 
+@pytest.mark.parametrize(("status", "outcome"), [(400, FAILED), (500, FAILED), (502, ADVISORY)])
+def test_a_call_in_context_may_be_refused_by_chance(status: int, outcome: Outcome) -> None:
+    def hook(call: Call) -> Any:
+        return Reply(status=status, body=b"no") if "user_locale" in str(call.message) else None
+
+    weather = {**tool(), "annotations": {"readOnlyHint": True}}
+    with scripted(hook, tools=[weather]) as seller:
+        transcript = survey_app(seller.url, calls=[ConfiguredCall("get_weather", "oslo", {"city": "Oslo"})])
+    assert judged(Evidence(transcript), "meta-tolerated").outcome is outcome
+
+
 def test_a_configured_change_is_not_made_twice() -> None:
     with scripted(lambda _: None, tools=[tool("set_weather", annotations={"readOnlyHint": False})]) as seller:
         transcript = survey_app(seller.url, calls=[ConfiguredCall("set_weather", "rain", {})])
@@ -255,6 +269,25 @@ def test_metadata_before_the_issuers_path_is_not_and_both_urls_are_told() -> Non
     assert "/tenant/.well-known/oauth-authorization-server" in found.fix
     assert "/.well-known/oauth-authorization-server/tenant" in found.fix
     assert judged(evidence, "oauth-pkce-s256").outcome is NA
+
+
+@pytest.mark.parametrize(
+    ("resource", "endpoint", "passes"),
+    [
+        ("https://ads.example/v1/mcp", "https://ads.example/v1/mcp", True),
+        ("https://ADS.example./", "https://ads.example/v1/mcp", True),
+        ("https://b\u00fccher.example/mcp", "https://xn--bcher-kva.example/mcp", True),
+        ("https://eu.ads.example/mcp", "https://ads.example/mcp", False),
+        ("ads.example", "https://ads.example/mcp", False),
+        ("https://" + "a." * 300 + "example/", "https://ads.example/mcp", False),
+        (["https://ads.example/mcp"], "https://ads.example/mcp", False),
+    ],
+)
+def test_a_host_is_one_however_it_is_written(resource: Any, endpoint: str, passes: bool) -> None:
+    (exchange,) = [e for e in app(tool()).transcript.exchanges if e.kind is Kind.INITIALIZE]
+    document = Metadata("m", exchange, Server(), None, {"resource": resource}, endpoint)
+    with nullcontext() if passes else pytest.raises(Broken):
+        the_resource_is_this_host(document)
 
 
 def test_without_a_document_of_its_own_the_origin_is_the_issuer() -> None:

@@ -129,6 +129,27 @@ def test_size_between_two_megabytes_is_an_advisory(size: int, outcome: Outcome) 
     assert judged(viewed(item("x" * size)), "ui-size", changed({"view_mb": 1}, {})).outcome is outcome
 
 
+@pytest.mark.parametrize(
+    ("members", "cure"),
+    [
+        ({"text": None, "blob": "*"}, "standard alphabet with its padding"),
+        ({"text": ""}, "Send a whole document in UTF-8"),
+    ],
+)
+def test_a_view_without_a_body_is_told_how_to_have_one(members: dict[str, Any], cure: str) -> None:
+    assert cure in judged(viewed(item(**members)), "ui-resource-readable").fix
+
+
+@pytest.mark.parametrize(
+    ("html", "elsewhere"),
+    [('<img src="data:image/png,a">', True), ('<iframe src="data:text/html,a">', False)],
+)
+def test_what_other_hosts_allow_is_told_of_images_only(html: str, elsewhere: bool) -> None:
+    found = judged(viewed(with_body(html)), "ui-csp-schemes")
+    assert found.outcome is FAILED
+    assert ("by themselves" in found.message) is elsewhere
+
+
 def test_blob_counts_as_what_it_stands_for() -> None:
     blob = base64.b64encode(b"x" * 900_000).decode()
     assert judged(viewed(item(None, blob=blob)), "ui-size", changed({"view_mb": 1}, {})).outcome is PASSED

@@ -37,7 +37,9 @@ def test_every_pattern_is_one_and_every_list_is_used() -> None:
 def test_changes() -> None:
     found = changed({"tools": 40}, {"internal_names": {"add": ["Canary"], "remove": ["setup"]}})
     assert found.limit("tools") == 40
-    assert found.whose("tools") == "the platform's limit" != packaged().whose("tools")
+    assert found.whose("tools") == "the limit in adcp.yaml"
+    assert found.whose("view_mb") == "the platform's limit"
+    assert packaged().whose("tools") == "this harness's limit"
     assert {"canary", "debug"} <= found.among("internal_names")
     assert "setup" not in found.among("internal_names")
     assert "setup" in packaged().among("internal_names")
@@ -57,6 +59,18 @@ def test_changes() -> None:
 def test_a_wrong_change_names_the_nearest_choice(limits: Any, words: Any, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         changed(limits, words)
+
+
+@pytest.mark.parametrize("value", ["-1", "1.5", "many", "99999999999999999999"])
+def test_a_limit_that_is_no_number_is_told_its_bounds(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.chdir(pytester.path)
+    text = f"server_url: demo\nconnected_apps:\n  limits: {{tools: {value}}}\n"
+    pytester.path.joinpath("adcp.yaml").write_text(text)
+    config = pytester.parseconfig("--adcp-config=adcp.yaml", "--adcp-profile=connected-apps")
+    with pytest.raises(pytest.UsageError, match="must be a whole number from 0 to 1000000000000, not "):
+        build(config)
 
 
 def test_a_wrong_change_in_a_file_is_told_with_its_line(

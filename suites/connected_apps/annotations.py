@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
+
 from pytest_adcp.harness.rules import Level, NotApplicable, Strength, rule
 from pytest_adcp.harness.sources import connected_apps
 from pytest_adcp.harness.subjects import App, ListedTool
@@ -9,6 +12,7 @@ from pytest_adcp.harness.tasks import catalogue
 from pytest_adcp.harness.text import quote
 
 from .hits import Hit, called, report, tools_of
+from .instructions import sentences
 from .parameters import parameters_of
 from .words import Vocabulary
 
@@ -98,7 +102,7 @@ def writing_tools_do_not_claim_to_read(app: App) -> None:
     certain: list[Hit] = []
     likely: list[Hit] = []
     for tool in tools_of(app):
-        if tool.annotations.get(READ_ONLY) is not True or not known.writes(tool):
+        if tool.annotations.get(READ_ONLY) is not True or (sure := _surely_writes(app, known, tool)) is None:
             continue
         why = (
             "the AdCP task of that name changes state"
@@ -108,7 +112,7 @@ def writing_tools_do_not_claim_to_read(app: App) -> None:
         at = tool.at("annotations", READ_ONLY)
         fix = _paste(tool, readOnlyHint=False, destructiveHint=True)
         hit = Hit(called(tool), f"{READ_ONLY}: true, and {why}", at, fix)
-        (certain if known.writes(tool, "certain_write_verbs") else likely).append(hit)
+        (certain if sure else likely).append(hit)
     problem, expected = "a tool changes something and claims that it only reads", f"{READ_ONLY}: false"
     report(certain, problem, expected)
     report(
@@ -117,6 +121,50 @@ def writing_tools_do_not_claim_to_read(app: App) -> None:
         expected,
         lenient="the name alone does not show it: what is created or set may be kept nowhere",
     )
+
+
+_SAYS = re.compile(
+    r"\W{0,4}(?:(?:this|the) (?:tool|action|function|method|endpoint|api)(?: can| will| is used to)? "
+    r"|(?:use|call) (?:this|it)(?: tool)? to "
+    r"|(?:tool|used|allows? (?:you|users?)|lets? (?:you|users?)) to |\w{2,20}ly |please )*(\w{2,30})",
+    re.I,
+)
+
+
+def _surely_writes(app: App, known: Vocabulary, tool: ListedTool) -> bool | None:
+    """Say whether it is sure, by name and text, that a tool changes something; None where it seems to change nothing.
+
+    The verb in a name may be a noun: send_volume, update_frequency. It is none where no noun is spelt like it, or where a
+    sentence of the description begins with a verb of change.
+    """
+    if not known.writes(tool):
+        return None
+    if tool.name in catalogue():
+        return True
+    starts = [
+        found[1].lower()
+        for sentence in islice(sentences(tool.description[:_TEXT]), 10)
+        if (found := _SAYS.match(sentence))
+    ]
+    changes = any(_is_form(start, app.standards.among("write_verbs")) for start in starts)
+    unmistakable = known.words(tool)[0] in app.standards.among("unmistakable_verbs")
+    if starts and _is_form(starts[0], app.standards.among("read_verbs") | _TELLING):
+        return False if unmistakable or changes else None
+    if unmistakable:
+        return True
+    if starts and not changes:
+        return None
+    return changes and known.writes(tool, "certain_write_verbs")
+
+
+_TELLING = frozenset(
+    {"calculate", "check", "count", "describe", "estimate", "report", "return", "show", "tell"}
+)
+
+
+def _is_form(word: str, verbs: frozenset[str]) -> bool:
+    """Whether a word is one of some verbs, in the imperative or the third person."""
+    return not {word, word.removesuffix("s"), word.removesuffix("es")}.isdisjoint(verbs)
 
 
 @rule(

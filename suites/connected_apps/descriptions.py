@@ -112,6 +112,7 @@ _RESULT = re.compile(
     r"|includes?|including|confirm\w{0,6}|receipt|produces?)\b",
     re.I,
 )
+_INITIALS = 2  # letters of a word that many others begin with
 _SHOWING = set_of(
     """
     get gets list lists show shows tell tells find finds search searches fetch fetches read reads
@@ -123,8 +124,10 @@ _SHOWING = set_of(
 
 def _tells_result(tool: ListedTool) -> bool:
     said, name = re.findall(r"\w+", description_of(tool).lower()), set(words_of(tool.name))
-    # get_body_battery, "Body battery of a day": the noun is what comes back.
-    shows = bool(_SHOWING & name) and any({word, word.removesuffix("s")} & (name - _SHOWING) for word in said)
+    # get_body_battery, "Body battery of a day": the noun is what comes back. So it is of seat_map that only reads, "Seats of a flight".
+    reads = bool(_SHOWING & name) or tool.annotations.get("readOnlyHint") is True
+    nouns = {word.removesuffix("s") for word in name - _SHOWING if len(word) > _INITIALS}
+    shows = reads and any(word.startswith(tuple(nouns)) for word in said[:200])
     return (
         shows
         or isinstance(tool.value.get("outputSchema"), Mapping)

@@ -118,7 +118,12 @@ def errors_are_readable(called: Called) -> None:
         f"a text of at least {LEGIBLE} characters",
         f"{quote([text.text for text in texts], 80) if texts else 'no text'}{beside}",
         at="/result/content" if "content" in called.result else "/result",
-        because="a call failed, and no text says why: a model can neither mend its request nor tell the user",
+        because=(
+            "a call failed, and its text is too short to say why"
+            if texts
+            else "a call failed, and no text says why"
+        )
+        + ": a model can neither mend its request nor tell the user",
     )
 
 

@@ -18,6 +18,7 @@ from .words import Vocabulary, joined, words_of
 
 GRANULARITY = connected_apps("tool-granularity")
 _QUOTED = re.compile(r"[\"'`‘“]([A-Za-z][A-Za-z_-]{2,29})[\"'`’”]")
+_HEALTH = "health"
 _VALUES = 8  # that are shown
 _TEXT = 2_000  # characters of a description that are looked at
 _KINDS = {
@@ -155,22 +156,35 @@ def no_tool_is_for_operating_the_server(app: App) -> None:
     hits = [
         Hit(called(tool), why, tool.at("name"))
         for tool in tools_of(app)
-        if (why := _internal(app, known.words(tool)))
+        if (why := _internal(app, known, tool))
     ]
     report(hits, "a tool is for operating or testing the server", "tools that people have a use for")
 
 
-def _internal(app: App, words: tuple[str, ...]) -> str:
+def _internal(app: App, known: Vocabulary, tool: ListedTool) -> str:
     """Say what in a name tells that its tool is for operating the server; empty where nothing does."""
+    words = known.words(tool)
     if not words:
         return ""
-    internal = app.standards.among("internal_names")
+    if _HEALTH in words and any(parameter.required for parameter in parameters_of(tool)):
+        return ""  # the health of what is asked for: a service, a patient
+    internal, starts = app.standards.among("internal_names"), app.standards.among("internal_verbs")
     if (name := joined(words)) in app.standards.among("internal_tools"):
         return f"{name}, a known name of such tools"
-    if words[0] in internal:
+    if words[0] in internal and _is_of_the_server(app, words[0], words[1:]):
         return f"a name that begins with {words[0]}"
-    at_the_end = internal - app.standards.among("internal_verbs")
-    return f"a name that ends with {words[-1]}" if words[-1] in at_the_end else ""
+    # add_admin and transfer_internal say what a user wants done; project_admin does not.
+    rest = tuple(word for word in words[:-1] if word not in app.standards.among("read_verbs"))
+    if words[-1] in internal - starts and not any(known.is_verb(word) for word in rest):
+        return f"a name that ends with {words[-1]}" if _is_of_the_server(app, words[-1], rest) else ""
+    return ""
+
+
+def _is_of_the_server(app: App, word: str, rest: tuple[str, ...]) -> bool:
+    """Whether a word such as health, beside the rest of a name, is about the server and not about what people use it for."""
+    if not rest or word not in {_HEALTH, "ping"} | app.standards.among("internal_verbs"):
+        return True
+    return any(each in app.standards.among("internal_objects") for each in rest)
 
 
 @rule("connected-apps.tool-names-unique", level=Level.MUST, strength=Strength.REQUIRED, source=GRANULARITY)

@@ -25,7 +25,16 @@ _SAFE = 2**31  # a maximum from there on is what a library writes for "any integ
 # Keywords that say nothing of a value: with no other one, anything may come.
 _SILENT = frozenset(
     {"$comment", "$id", "$anchor", "$schema", "$defs", "definitions", "title", "description", "default"}
-    | {"examples", "example", "deprecated", "readOnly", "writeOnly"}
+    | {
+        "examples",
+        "example",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "nullable",
+        "format",
+        "markdownDescription",
+    }
 )
 _UNKNOWN = frozenset(
     {"$ref", "$dynamicRef", "patternProperties", "if", "then", "else", "dependentSchemas", "not"}
@@ -131,7 +140,7 @@ def required_names_properties(app: App) -> None:
     """
     report(
         _ghosts(app),
-        "required names an argument that the schema does not have, so no call can be right",
+        "required names an argument that the schema does not have: whoever fills in what is described is refused",
         "names that stand in properties",
     )
     report(
@@ -172,8 +181,9 @@ def _ghosts(app: App) -> Iterator[Hit]:
         known = {parameter.name for parameter in parameters if parameter.depth == 1}
         if isinstance(properties := schema.get("properties"), Mapping):
             known.update(properties)  # with those whose schema is none: that is another rule's
-        if not known and schema.get("additionalProperties", True) is not False:
-            continue  # it describes nothing: what is required need not be described either
+        further = schema.get("additionalProperties", True)
+        if isinstance(further, Mapping) or (not known and further is not False):
+            continue  # it describes what has no name, or nothing: what is required need not be named either
         if any(key in schema for key in ("allOf", "anyOf", "oneOf")):
             continue  # a property may be told where the reader does not look
         for index, name in enumerate(required):
@@ -244,11 +254,11 @@ def limits_say_their_maximum(app: App) -> None:
 
 _BOUND = re.compile(
     r"\b(?:up to|at most|capp?(?:s|ed)?|no more than|not exceed|or (?:less|fewer)|<=?|upper bound|below)\b|≤|<="
-    r"|\bmax(?:imum|imal)?\b[^.\n]{0,25}\d|\d\W{0,2}max\b|\d ?(?:-|–|—|to|\.\.|and) ?\d|\bbetween \d",
+    r"|\bmax(?:\.|(?:imum|imal)?\b)[^.\n]{0,25}\d|\d\W{0,2}max\b|\d ?(?:-|–|—|to|\.\.|and) ?\d|\bbetween \d",
     re.I,
 )
 _CAPPED = re.compile(
-    r"\b(?:up to|at most|max(?:imum)?(?: of)?|limited to|no more than)\b[^.\n]{0,12}\d", re.I
+    r"\b(?:max\.|(?:up to|at most|max(?:imum)?(?: of)?|limited to|no more than)\b)[^.\n]{0,12}\d", re.I
 )
 
 
@@ -287,7 +297,7 @@ def queries_name_their_syntax(app: App) -> None:
                 or parameter.said("format")
             )
             and not _says_more(what_is_said(tool, parameter), parameter)
-            and not _SYNTAX.search(f"{' '.join(words_of(tool.name))} {description_of(tool)}")
+            and not _SYNTAX.search(f"{parameter.name} {' '.join(words_of(tool.name))} {description_of(tool)}")
             and not is_explained(parameter.name, description_of(tool))
         ),
         "nothing tells what may stand in a query",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import idna
 from pytest_adcp.harness.app_wire import Login
 from pytest_adcp.harness.rules import Broken, Level, NotApplicable, Strength, rule
 from pytest_adcp.harness.sources import connected_apps
@@ -128,14 +129,22 @@ def the_resource_is_this_host(metadata: Metadata) -> None:
     if "resource" not in metadata.value:
         raise NotApplicable("a document of an authorization server, which names no resource")
     resource = metadata.value["resource"]
-    host = urlsplit(metadata.endpoint).hostname
-    if not _is_url(resource) or urlsplit(resource).hostname != host:
+    host = urlsplit(metadata.endpoint).hostname or ""
+    if not _is_url(resource) or _ascii(urlsplit(resource).hostname or "") != _ascii(host):
         raise Broken(
             f"a URL on {host}",
             quote(resource),
             at="/resource",
             because="the document says that tokens are for another host than the one that the endpoint is on",
         )
+
+
+def _ascii(host: str) -> str:
+    """Return a host name as DNS has it: in ASCII, without the dot of the root."""
+    try:
+        return idna.encode(host.rstrip("."), uts46=True).decode("ascii")
+    except idna.IDNAError:
+        return host.rstrip(".")
 
 
 def _is_url(value: Any) -> bool:

@@ -15,6 +15,7 @@ from .parameters import Parameter
 from .words import joined, words_of
 
 SECURITY = connected_apps("security")
+_SWITCHES = frozenset({"boolean", "integer", "number"})  # hold no text of the agent: whether, or how much
 
 
 @rule("connected-apps.parameter-name-safe", level=Level.MUST, strength=Strength.NEVER, source=SECURITY)
@@ -27,8 +28,13 @@ def no_parameter_asks_for_agent_state(app: App) -> None:
     report(
         (
             found
-            for tool, parameter, found in _named(app, "agent_state_names")
+            for tool, parameter, found in _named(
+                app,
+                "agent_state_names",
+                "ask for what the tool needs to know: a question, a topic, a time span",
+            )
             if not makers & set(words_of(tool.name))  # there it is data of the assistant that is made
+            and not (parameter.values or (parameter.types and parameter.types <= _SWITCHES))
         ),
         "a parameter asks for what the agent was told or has talked about",
         "parameters for the tool's own task",
@@ -44,7 +50,11 @@ def no_parameter_asks_for_raw_personal_data(app: App) -> None:
     report(
         _once(
             (parameter, found)
-            for _, parameter, found in _named(app, "personal_names")
+            for _, parameter, found in _named(
+                app,
+                "personal_names",
+                "take a reference to what the user keeps in an account of yours or enters on a page of yours",
+            )
             if parameter.types <= {"string", "integer", "number"}
         ),
         "a parameter takes raw personal data through the model",
@@ -61,7 +71,9 @@ def no_parameter_takes_credentials(app: App) -> None:
     report(
         _once(
             (parameter, found)
-            for _, parameter, found in _named(app, "credential_names")
+            for _, parameter, found in _named(
+                app, "credential_names", "read who calls from the Authorization header"
+            )
             # Deeper ones are for somebody else: where a webhook goes, whose list is read.
             if parameter.depth == 1 and parameter.types <= {"string"}
         ),
@@ -70,7 +82,7 @@ def no_parameter_takes_credentials(app: App) -> None:
     )
 
 
-def _named(app: App, words: str) -> Iterator[tuple[ListedTool, Parameter, Hit]]:
+def _named(app: App, words: str, instead: str) -> Iterator[tuple[ListedTool, Parameter, Hit]]:
     names = app.standards.among(words)
     for tool, parameter in arguments_of(app):
         if joined(words_of(parameter.name)) in names:
@@ -78,7 +90,7 @@ def _named(app: App, words: str) -> Iterator[tuple[ListedTool, Parameter, Hit]]:
                 tool,
                 parameter,
                 quote(parameter.schema),
-                f"take {quote(parameter.shown, 60)} out of the schema",
+                f"take {quote(parameter.shown, 60)} out of the schema, and {instead}",
             )
             yield tool, parameter, found
 

@@ -10,6 +10,7 @@ from pytest_adcp.harness.jsontext import equal, parse
 from pytest_adcp.harness.links import Link, path_of
 
 MOST = 4 * 1024 * 1024  # characters of a text that is read
+_AROUND = 400  # characters of the words before and behind data
 _VALUES = 200_000  # values of one answer that are looked at
 
 
@@ -53,13 +54,22 @@ def _read(place: tuple[str | int, ...], text: str) -> Text:
     parsed = parse(text)
     if parsed.ok:
         return Text(place, text, parsed.value, is_json=True)
-    # A sentence and the data behind it are data all the same.
+    # Data with a sentence before or behind it, or in the fence of Markdown, are data all the same.
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
-    if 0 < start < 400 and text.rstrip()[-1:] in ("}", "]"):
-        parsed = parse(text[start:])
-        if parsed.ok and isinstance(parsed.value, dict | list):
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    behind = text[end:].replace("```", "").strip()
+    if 0 <= start < _AROUND and end and len(behind) < _AROUND:
+        parsed = parse(text[start:end])
+        # A bracket in a sentence is none: "see [1] for more".
+        if parsed.ok and (_is_rows(parsed.value) or (not behind and isinstance(parsed.value, list))):
             return Text(place, text, parsed.value, is_json=False)
     return Text(place, text, None, is_json=False)
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(each, dict) for each in value)
+    )
 
 
 def says_the_same(texts: tuple[Text, ...], structured: Mapping[str, Any]) -> bool:

@@ -56,9 +56,14 @@ def no_text_takes_over_the_model(app: App) -> None:
     tools = own_names(app)
     report(
         _one_a_text(
-            _hit(text, sentence, f"take the sentence out: {quote(sentence, 120)}")
+            Hit(
+                text.where,
+                f"{quote(sentence, 200)} ({order})",
+                text.at,
+                f"take the sentence out: {quote(sentence, 120)}",
+            )
             for text, sentence in _sentences(app)
-            if _takes_over(app.standards, tools, text, sentence)
+            if (order := _order(app.standards, tools, text, sentence))
         ),
         "a text gives the model orders that are not about this tool's inputs",
         "texts on what the tool does and on its parameters",
@@ -81,19 +86,36 @@ _TOLD_OF = re.compile(
     r"|says?|saying|jailbreak\w{0,4}|if|whether|when|not)\b",
     re.I,
 )
+# What holds at each use of the tool is no condition.
+_AT_USE = re.compile(
+    r"^\W{0,4}(?:if|when|whenever) (?:you |the (?:assistant|agent|model|ai) )?"
+    r"(?:us(?:e|es|ing)|calls?|calling|invok(?:e|es|ing)|runs?|running|reads?|reading|sees?|seeing) (?:this|the|it)\b[^,.!?:]{0,40}[,:]",
+    re.I,
+)
 
 
-def _takes_over(standards: Standards, tools: frozenset[str], text: Text, sentence: str) -> bool:
+def _order(standards: Standards, tools: frozenset[str], text: Text, sentence: str) -> str:
+    """Say what a sentence orders a model to do beside using the tool; empty where it orders no such thing."""
     for found in standards.any_of("injection_phrases").finditer(sentence):
-        if not _TOLD_OF.search(sentence[: found.start()]) and not _is_quoted(sentence, found.start()):
-            return True
+        before = _AT_USE.sub("", sentence[: found.start() + 1])
+        if not _TOLD_OF.search(before) and not _is_quoted(sentence, found.start()):
+            return "it sets aside what the model was told before"
     if text.parameter:
-        return False  # there it is about a parameter: how to fill it in
-    if (found_reply := standards.any_of("dictated_replies").search(sentence)) is not None:
-        return not _is_quoted(sentence, found_reply.start()) and not _is_on_inputs(text, sentence)
+        return ""  # there it is about a parameter: how to fill it in
+    if (reply := standards.any_of("dictated_replies").search(sentence)) is not None:
+        # What a tool for replies says of replies is about its own work.
+        own_work = (
+            {reply[0].split()[-1].lower()} & {"say", "reply", "respond"} & set(words_of(text.tool.name))
+        )
+        # An agent that has customers is a person.
+        person = re.match(r"agent\b.*\bcustomers?\Z", reply[0], re.I)
+        fine = own_work or person or _is_quoted(sentence, reply.start()) or _is_on_inputs(text, sentence)
+        return "" if fine else "it dictates what the model says to people"
     # To call another tool of the server, or this one again, is the use of them.
     aftermath = standards.any_of("aftermath_phrases").search(sentence)
-    return aftermath is not None and not (names_in(sentence) & (tools | text.own) or _AGAIN.search(sentence))
+    if aftermath is None or names_in(sentence) & (tools | text.own) or _AGAIN.search(sentence):
+        return ""
+    return "it says what the model does after the call"
 
 
 def _is_quoted(sentence: str, at: int) -> bool:
@@ -105,9 +127,15 @@ def _is_on_inputs(text: Text, sentence: str) -> bool:
     if names_in(sentence) & text.own:
         return True
     said = set(words_of_text(sentence))
-    asked = "ask" in said and not re.search(r"\b(?:after|once)\b", sentence, re.I)
-    return asked and (
+    if re.search(r"\b(?:after|once)\b", sentence, re.I):
+        return False
+    if _NOT_ASKED.search(sentence):
+        return _CONFIRMING.search(sentence) is None or _TWICE.search(sentence) is not None
+    if _CONSENT.search(sentence):
+        return True  # what it costs and what it does, told before it is done
+    return "ask" in said and (
         _CONFIRMING.search(sentence) is not None
+        or (_WHAT_TO_FILL_IN.search(sentence) is not None and _SECRETS.search(sentence) is None)
         or any(set(words_of(name)) <= said for name in text.own if words_of(name))
     )
 
@@ -115,6 +143,22 @@ def _is_on_inputs(text: Text, sentence: str) -> bool:
 _QUOTE = re.compile('["\u201c\u2018\u00ab`]')
 _AGAIN = re.compile(
     r"\b(?:again|retry|poll|wait|within|expires?|fails?|failed|error|this tool again)\b", re.I
+)
+_NOT_ASKED = re.compile(r"\b(?:never|not|don.t)(?: ever)? ask\b", re.I)
+_TWICE = re.compile(r"\b(?:twice|again|more than once)\b", re.I)
+_CONSENT = re.compile(
+    r"\bbefore (?:you |it |the )?(?:book|buy|call|charg|delet|execut|invok|order|pay|proceed|purchas|run|send|submi|tool|us(?:e|ing))",
+    re.I,
+)
+_WHAT_TO_FILL_IN = re.compile(
+    r"\bask (?:the|your|any) (?:users?|customers?|human) (?:(?:for|about) (?:it|them|this|that|the|an?|their|missing|more)\b"
+    r"|which\b|what\b|whether\b|who\b|where\b|when\b|how\b|to (?:choose|clarify|pick|provide|select|specify)\b)",
+    re.I,
+)
+_SECRETS = re.compile(
+    r"\b(?:passwords?|passcodes?|pins?|cvv|credit cards?|card numbers?|api keys?|tokens?|secrets?|social security|ratings?|reviews?"
+    r"|subscri\w{1,8}|upgrad\w{1,4}|donat\w{1,5})\b",
+    re.I,
 )
 _CONFIRMING = re.compile(
     r"\b(?:confirm\w{0,7}|consent|permission|approv\w{1,3}|agree\w{0,4}|clarif\w{1,8}|before)\b", re.I
@@ -148,11 +192,8 @@ def texts_do_not_shout(app: App) -> None:
 
     Write the sentence plainly; rules on parameters are read without IMPORTANT before them.
     """
-    tags = sorted(app.standards.among("shouting_tags"), key=len, reverse=True)
-    tag = re.compile(
-        r"(?:\*\*|__)(?:" + "|".join(re.escape(each.upper()) for each in tags) + r")\b"
-        r"|(?:^|[^\w`\"'-])(?:" + "|".join(re.escape(each.upper()) for each in tags) + r")(?:!+:?|: | [-–—] )"
-    )
+    words = _any_of(tag.upper() for tag in app.standards.among("shouting_tags"))
+    tag = re.compile(rf"(?:\*\*|__)(?:{words})\b|(?:^|[^\w`\"'-])(?:{words})(?:!+:?|: | [-–—] )")
     terms = app.standards.among("terms_in_capitals")
     report(
         _one_a_text(
@@ -165,6 +206,11 @@ def texts_do_not_shout(app: App) -> None:
         "a text seeks attention with its formatting",
         "plain sentences",
     )
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return a regular expression that finds any of some words as they stand, the longest first; none where there is none."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) or "(?!)"
 
 
 def _lines(text: Text) -> Iterator[str]:
@@ -254,9 +300,7 @@ def courtesy_triggers_nothing(app: App) -> None:
 
     Take the sentence out: a tool runs because its result is wanted.
     """
-    phrases = "|".join(
-        re.escape(phrase) for phrase in sorted(app.standards.among("courtesy_phrases"), key=len, reverse=True)
-    )
+    phrases = _any_of(app.standards.among("courtesy_phrases"))
     trigger = re.compile(
         r"\b(?:when|whenever|if|once|each time|every time|as soon as)\b(?P<who>[^.!?\"“‘«`]{0,60})[\"'“‘«`]"
         rf"(?:{phrases})[!.,]?[\"'”’»`](?P<then>.{{0,200}})",
@@ -266,21 +310,34 @@ def courtesy_triggers_nothing(app: App) -> None:
         _one_a_text(
             _hit(text, sentence, f"take the sentence out: {quote(sentence, 120)}")
             for text, sentence in _sentences(app)
-            if (found := trigger.search(sentence))
-            and _SPEAKERS.search(found["who"])
-            and _ACTS.search(found["then"])
+            if _is_triggered(app, trigger, text, sentence)
         ),
         "a text ties an action to a courtesy",
         "no action on a stock phrase",
     )
 
 
+def _is_triggered(app: App, trigger: re.Pattern[str], text: Text, sentence: str) -> bool:
+    if (found := trigger.search(sentence)) is None or not _SPEAKERS.search(found["who"]):
+        return False
+    name = set(words_of(text.tool.name))
+    act = _ACTS.search(found["then"])
+    # Of a tool for automatic answers the phrase is an input; to run a scene at "good night" is what run_scene is for.
+    return not (
+        act is None
+        or name & app.standards.among("phrase_tools")
+        or act[1].split()[0].lower() in name & _HARMLESS
+        or re.search(r"\b(?:e\.g|example|such as)\b", sentence[: found.start()], re.I)
+    )
+
+
+_HARMLESS = frozenset({"activate", "create", "disable", "enable", "post", "run", "send", "trigger", "update"})
 _SPEAKERS = re.compile(
     r"\b(?:users?|customers?|person|people|someone|somebody|they|assistant|you|conversation|message|chat)\b",
     re.I,
 )
 _ACTS = re.compile(
-    r"^[^.!?]{0,60}?\b(?:call|run|execute|invoke|trigger|delete|remove|forward|transfer|upload|export|purchase|buy|pay|book|activate|submit"
+    r"^[^.!?]{0,60}?\b(call|run|execute|invoke|trigger|delete|remove|forward|transfer|upload|export|purchase|buy|pay|book|activate|submit"
     r"|share|send (?:the|all|their|his|her|this|a copy)|grant|disable|enable|post|create|update|install|download)\b",
     re.I,
 )
@@ -293,19 +350,31 @@ def nothing_is_sent_to_third_parties(app: App) -> None:
     Take the sentence out. What the server itself passes on stands in its privacy policy, not in a description.
     """
     own = urlsplit(app.exchange.request.url).hostname or ""
-    report(
-        _one_a_text(
-            _hit(text, sentence, f"take the sentence out: {quote(sentence, 120)}")
-            for text, sentence in _sentences(app)
-            if _sends_away(app, sentence, own)
-        ),
+    problem, expected = (
         "a text has the model send a user's data to another host",
         "user data for this server only",
     )
+    found = [(text, sentence) for text, sentence in _sentences(app) if _sends_away(app, sentence, own)]
+    for_people = [(text, sentence) for text, sentence in found if _HELP_DESK.search(sentence)]
+    for hits, lenient in (
+        ([each for each in found if each not in for_people], ""),
+        (for_people, "it may tell people whom to write to"),
+    ):
+        cure = (
+            _hit(text, sentence, f"take the sentence out: {quote(sentence, 120)}") for text, sentence in hits
+        )
+        report(_one_a_text(cure), problem, expected, lenient=lenient)
 
 
+_HELP_DESK = re.compile(
+    r"\b(?:contact|dpo|feedback|hello|help|helpdesk|info|legal|privacy|sales|security|support)@", re.I
+)
 _LINK = re.compile(r"\[[^\]\n]{0,200}\]\([^)\s]{1,300}\)")
-_HOST = re.compile(r"(?:https?://|\b[\w.+-]{1,60}@)([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})", re.I)
+_HOST = re.compile(
+    r"(?:https?://|\b[\w.+-]{1,60}@)([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})"
+    r"|(?<![\w.@/-])((?:[a-z0-9-]{1,63}\.){1,8}(?-i:com|net|org|io|dev|app|co|ai|xyz|cloud|site|info|biz|ru|cn))(?![\w-])",
+    re.I,
+)
 _NOT_THE_MODEL = re.compile(
     r"\b(?:clients?|servers?|callers?|applications?|developers?|browsers?|never|not|e\.g|example)\b", re.I
 )
@@ -317,7 +386,7 @@ def _sends_away(app: App, sentence: str, own: str) -> bool:
         return False
     rest = _LINK.sub(" ", sentence[order.end() :])
     what = app.standards.any_of("user_data_words").search(rest)
-    hosts = [found[1].lower() for found in _HOST.finditer(rest)]
+    hosts = [(found[1] or found[2]).lower() for found in _HOST.finditer(rest)]
     return what is not None and any(not _same_owner(host, own) for host in hosts)
 
 

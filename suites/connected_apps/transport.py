@@ -257,6 +257,9 @@ def the_users_context_is_no_fault(in_context: InContext) -> None:
         f"HTTP {varied.status}, {quote(varied.error or varied.result or body, 200)}",
         at="/error" if varied.error is not None else "/result",
         because="the call is refused when params._meta holds user_locale and the user's location, which the platform sends",
+        lenient="a gateway may say so for reasons of its own: run it again"
+        if varied.status in (502, 503, 504)
+        else "",
     )
 
 

@@ -59,8 +59,8 @@ def data_and_blob_are_listed(view: View) -> None:
             f'"{first.scheme}" in {first.key}',
             f"{first.where}: {quote(first.shown, 60)}",
             at=_at(view),
-            because=f"the view has {_counted(missing)}, and its CSP metadata does not list {first.scheme} in {first.key}; "
-            "hosts that keep to the extension allow data: images and media by themselves, this platform does not",
+            because=f"the view has {_counted(missing)}, and its CSP metadata does not list {first.scheme} in {first.key}"
+            + (_ELSEWHERE if (first.scheme, first.key) == ("data:", "resourceDomains") else ""),
             fix=f'"_meta": {{"ui": {{"csp": {{"{first.key}": ["{first.scheme}"]}}}}}} on the content item',
             further=[f"{use.where}: {quote(use.shown, 60)}" for use in missing[1:3]],
         )
@@ -73,6 +73,11 @@ def data_and_blob_are_listed(view: View) -> None:
             because="a script of the view seems to make a data: URL, and its CSP metadata does not list data:",
             lenient="it stands in the text of a script, and may never be loaded",
         )
+
+
+_ELSEWHERE = (
+    "; hosts that keep to the extension allow data: images and media by themselves, this platform does not"
+)
 
 
 def _lists(view: View, key: str, scheme: str) -> bool:

@@ -119,7 +119,14 @@ def view_can_be_read(view: View) -> None:
             because=f"{named} is not what resources/read gives",
         )
     if first.item.problem:
-        raise Broken(expected, first.item.problem, at=first.item.at(), because=f"{named} has no body to show")
+        raise Broken(
+            expected,
+            first.item.problem,
+            at=first.item.at(),
+            because=f"{named} has no body to show",
+            fix='Send the HTML as a string: "text": "<!doctype html>...". Only where it has to be base64 send "blob" instead, in the '
+            "standard alphabet with its padding: base64.b64encode(html.encode()).decode(), Buffer.from(html).toString('base64').",
+        )
     if first.is_other:
         raise Broken(
             expected,
@@ -142,6 +149,7 @@ def view_can_be_read(view: View) -> None:
             f"{first.item.size} bytes without an element",
             at=first.item.at(),
             because=f"{named} is no HTML document",
+            fix="Send a whole document in UTF-8: <!doctype html><html>.... A file that was not built often comes as an empty text.",
             lenient="a browser shows the text",
         )
 

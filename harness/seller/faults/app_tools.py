@@ -135,11 +135,12 @@ FAULTS = (
         {"destructiveHint": False, "openWorldHint": False},
         advises=rules("connected-apps.annotations-explicit", "connected-apps.read-only-declared"),
     ),
-    _hinted(
+    Fault(
         "app-hints-read-lie",
         "a tool that deletes claims that it only reads.",
-        "delete_city",
-        _READS,
+        _listing(
+            _tool("delete_city", description="Deletes a city and its weather for good. Returns its name.")
+        ),
         fails=rules("connected-apps.destructive-declared"),
     ),
     _hinted(
