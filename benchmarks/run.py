@@ -23,6 +23,7 @@ NAMES = (
     "schemas",
     "plugin_startup",
     "json_and_extraction",
+    "client_vectors",
     "wire_concurrency",
 )
 

@@ -17,12 +17,13 @@ from pytest_adcp import suites
 from pytest_adcp.reports import build, model, terminal
 from pytest_adcp.suites.connected_apps.checklist import checklist
 
-from . import conclusion, options, vector_subjects
+from . import conclusion, options
 from .config import shown_path
 from .demo import FOR_APPS, DemoError, demo_seller
 from .diagnosis import LEGACY
 from .evidence import Evidence
 from .items import RuleItem, Suites, judge_item, status
+from .library.bench import Libraries, libraries
 from .plan import Plan, PlanRequest, describe
 from .progress import Progress
 from .redact import Redactor
@@ -85,7 +86,7 @@ class Conformance:
         self.evidence: Evidence | None = None
         self._schemas: Validators | None = None
         self.findings: list[Finding] = []
-        self._vectors: tuple[Entry, ...] = ()
+        self._libraries: Libraries | None = None
         self._faults = 0
         self._collected = 0
         self._foreign_failures = 0
@@ -109,7 +110,7 @@ class Conformance:
         ):
             return
         if Profile.CLIENT in self.settings.profiles:
-            self._vectors = vector_subjects.build(self.settings.vectors)
+            self._libraries = self._cleanup.enter_context(libraries(self.settings.library))
         if self._judges_server:
             self._find_schemas()
         if self.settings.replay is not None and not self._is_worker:
@@ -258,7 +259,9 @@ class Conformance:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is judged."""
-        target = self.evidence.transcript.survey.url if self.evidence else "the packaged vectors"
+        target = self.evidence.transcript.survey.url if self.evidence else ""
+        if self._libraries is not None:
+            target = ", ".join(filter(None, (target, self._libraries.names())))
         profiles = ", ".join(self.settings.profiles)
         used = conclusion.schemas_used(self.evidence)
         by = f", schemas: {safe(used[1])} of {safe(used[0])}" if used else ""
@@ -290,7 +293,8 @@ class Conformance:
     def entries(self, rule: Rule) -> tuple[Entry, ...]:
         """Return what a rule is tried on."""
         if rule.profile is Profile.CLIENT:
-            return vector_subjects.of_kind(rule.judged, self._vectors)
+            assert self._libraries is not None
+            return self._libraries.entries(rule)
         assert self.evidence is not None
         entries = self.evidence.of(rule)
         if not self.settings.tools:
@@ -366,8 +370,8 @@ class Conformance:
             if self.evidence is not None
             else []
         )
-        if Profile.CLIENT in self.settings.profiles:
-            gaps += vector_subjects.missing(self._vectors)
+        if self._libraries is not None:
+            gaps += self._libraries.missing()
         left = len(self.findings) + self._faults < self._collected
         narrowed = conclusion.narrowed(self.config, self.selection, self.settings.tools, left=left)
         partial = [narrowed] if narrowed else []
@@ -416,6 +420,15 @@ class Conformance:
             return []
         return [model.ChecklistItem(*item) for item in checklist()]
 
+    def _library(self) -> model.Server | None:
+        if self._libraries is None:
+            return None
+        names, versions = (
+            safe(", ".join(filter(None, parts)))
+            for parts in zip(*self._libraries.declared_names(), strict=True)
+        )
+        return model.Server(names, versions, None)
+
     def _build_report(self, judgement: Judgement, narrowed: list[str]) -> model.Report:
         folder = self.settings.report_dir
         kept = self._file is not None and (self.settings.keep_transcript or self.settings.replay is not None)
@@ -432,5 +445,6 @@ class Conformance:
             schemas=model.Schemas(*schemas) if schemas else None,
             not_checked=[model.NotChecked(*left) for left in conclusion.not_checked(self.evidence)],
             checklist=self._checklist(),
+            library=self._library() if self.evidence is None else None,
         )
         return build.build([facts], settings=self.settings.public(), generated_at=datetime.now(UTC))

@@ -138,8 +138,9 @@ class Evidence:
             Judged.CLIENT_RESULT: lambda: client_reads(self, kind),
             **on_the_wire(self),
             Judged.VIEW: lambda: views_of(self),
-            Judged.SUCCESS_VECTOR: tuple,
-            Judged.ERROR_VECTOR: tuple,
+            Judged.VECTOR: tuple,
+            Judged.LIBRARY: tuple,
+            Judged.FUZZED: tuple,
         }
         yield from builders[kind]()
 

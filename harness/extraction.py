@@ -27,6 +27,8 @@ class Path(StrEnum):
     STRUCTURED_CONTENT = "structuredContent"
     TEXT_FALLBACK = "text_fallback"
     JSONRPC_ERROR = "jsonrpc_error"  # errors only
+    ARTIFACT = "artifact"  # of an A2A task, as the next one
+    STATUS_MESSAGE = "status_message"
     ERROR = "error"  # successes only: the answer is flagged, so there is no success to extract
     NONE = "none"
 
@@ -42,6 +44,12 @@ class Reason(StrEnum):
     NO_JSON_OBJECT = "no-json-object"  # some text is JSON, but none is an object
     NO_JSON_TEXT = "no-json-text"
     NO_TEXT = "no-text"
+    # of an A2A task
+    NESTED_ENVELOPE = "nested-envelope"  # errors too
+    NO_STATE = "no-state"
+    UNKNOWN_STATE = "unknown-state"
+    NO_DATA_PART = "no-data-part"
+    WRAPPER = "wrapper"
     # of an error
     NOT_FLAGGED = "not-flagged"
     NO_ADCP_ERROR = "no-adcp-error"
@@ -152,15 +160,15 @@ def extract_success(result: Any, *, limit: int = DEFAULT_CLIENT_LIMIT) -> Extrac
     """
     if result is None:
         return Extraction(None, Path.NONE, reason=Reason.THROWS)
-    if truthy(_member(result, "isError")):
+    if truthy(member(result, "isError")):
         return Extraction(None, Path.ERROR, pointer("isError"), Reason.IS_ERROR)
-    structured = _member(result, "structuredContent")
+    structured = member(result, "structuredContent")
     if isinstance(structured, dict):
         place = pointer("structuredContent")
         if structured.keys() == {"adcp_error"}:
             return Extraction(None, Path.NONE, place, Reason.ADCP_ERROR_ONLY)
         return Extraction(structured, Path.STRUCTURED_CONTENT, place)
-    content = _member(result, "content")
+    content = member(result, "content")
     return _success_from_text(content if isinstance(content, list) else [], limit)
 
 
@@ -169,9 +177,9 @@ def _success_from_text(content: list[Any], limit: int) -> Extraction:
     for index, item in enumerate(content):
         if item is None:
             return Extraction(None, Path.NONE, pointer("content", index), Reason.THROWS, tuple(texts))
-        if _member(item, "type") != "text":
+        if member(item, "type") != "text":
             continue
-        text = _member(item, "text")
+        text = member(item, "text")
         if _length_throws(text):
             place = pointer("content", index, "text")
             return Extraction(None, Path.NONE, place, Reason.THROWS, tuple(texts))
@@ -197,7 +205,7 @@ _SUCCESS_REASONS = {
 }
 
 
-def _member(value: Any, name: str) -> Any:
+def member(value: Any, name: str) -> Any:
     """Read a property as JavaScript does of a value that came out of JSON: only objects have these."""
     return value.get(name) if isinstance(value, dict) else None
 
@@ -223,7 +231,7 @@ def _read_text(index: int, text: Any, limit: float) -> TextItem:
 def _length_throws(text: Any) -> bool:
     """Tell whether comparing the `length` of a text throws: an object in there hides its toString."""
     try:
-        to_string(_member(text, "length"))
+        to_string(member(text, "length"))
     except TypeError:
         return True
     return False
@@ -239,17 +247,17 @@ def extract_error(response: Any) -> ErrorExtraction:
     """
     if response is None:
         return ErrorExtraction(None, Path.NONE, reason=Reason.THROWS)
-    is_flagged = truthy(_member(response, "isError"))
-    structured = _member(_member(response, "structuredContent"), "adcp_error")
+    is_flagged = truthy(member(response, "isError"))
+    structured = member(member(response, "structuredContent"), "adcp_error")
     if is_flagged and truthy(structured):
-        return _checked(structured, Path.STRUCTURED_CONTENT, pointer("structuredContent", "adcp_error"))
-    carried = _member(_member(_member(response, "error"), "data"), "adcp_error")
+        return checked(structured, Path.STRUCTURED_CONTENT, pointer("structuredContent", "adcp_error"))
+    carried = member(member(member(response, "error"), "data"), "adcp_error")
     if truthy(carried):
-        return _checked(carried, Path.JSONRPC_ERROR, pointer("error", "data", "adcp_error"))
+        return checked(carried, Path.JSONRPC_ERROR, pointer("error", "data", "adcp_error"))
     if is_flagged:
-        return _error_from_text(_member(response, "content"))
+        return _error_from_text(member(response, "content"))
     # A JSON-RPC error without adcp_error says that something failed; nothing is missing a flag.
-    reason = Reason.NO_ADCP_ERROR if truthy(_member(response, "error")) else Reason.NOT_FLAGGED
+    reason = Reason.NO_ADCP_ERROR if truthy(member(response, "error")) else Reason.NOT_FLAGGED
     return ErrorExtraction(None, Path.NONE, reason=reason)
 
 
@@ -262,19 +270,20 @@ def _error_from_text(content: Any) -> ErrorExtraction:
             return ErrorExtraction(
                 None, Path.NONE, pointer("content", index), Reason.THROWS, texts=tuple(texts)
             )
-        if _member(item, "type") != "text":
+        if member(item, "type") != "text":
             continue
-        read = _read_text(index, _member(item, "text"), math.inf)
-        found = _member(read.value, "adcp_error")
+        read = _read_text(index, member(item, "text"), math.inf)
+        found = member(read.value, "adcp_error")
         if read.outcome is TextOutcome.FOUND and not truthy(found):
             read = TextItem(index, TextOutcome.NO_ADCP_ERROR, read.units, read.parsed)
         texts.append(read)
         if read.outcome is TextOutcome.FOUND:
-            return _checked(found, Path.TEXT_FALLBACK, read.pointer, tuple(texts))
+            return checked(found, Path.TEXT_FALLBACK, read.pointer, tuple(texts))
     return ErrorExtraction(None, Path.NONE, reason=Reason.NO_ADCP_ERROR, texts=tuple(texts))
 
 
-def _checked(candidate: Any, path: Path, place: str, texts: tuple[TextItem, ...] = ()) -> ErrorExtraction:
+def checked(candidate: Any, path: Path, place: str, texts: tuple[TextItem, ...] = ()) -> ErrorExtraction:
+    """Return what becomes of a value that was found under `adcp_error` at `place`: only a valid one counts."""
     reason = _why_invalid(candidate)
     return ErrorExtraction(None if reason else candidate, path, place, reason, candidate, texts)
 

@@ -192,6 +192,32 @@ OPTIONS = (
         key=("vectors",),
     ),
     Option(
+        "extractor",
+        "Judge this client library: `module:function` in Python, or a command that speaks the extractor protocol "
+        "(default the harness's own algorithms).",
+        "SPEC",
+        key=("extractor",),
+    ),
+    Option(
+        "client-command",
+        "Judge a whole client: a command that makes the calls that it is given over the extractor protocol.",
+        "COMMAND",
+        key=("client_command",),
+    ),
+    Option(
+        "extractor-timeout",
+        "Take a client library for hung after this many seconds without an answer (default 10).",
+        "S",
+        key=("extractor_timeout",),
+    ),
+    Option(
+        "fuzz",
+        "Also hold the client library against the reference on this many generated answers of each kind (default 0).",
+        "N",
+        key=("fuzz",),
+    ),
+    Option("seed", "Generate with this seed (default 0).", "S", key=("seed",)),
+    Option(
         "ca-file",
         "Trust the authorities of this PEM file, not the bundled ones ('env': the file of SSL_CERT_FILE).",
         "FILE",

@@ -98,8 +98,9 @@ class Judged(StrEnum):
     LOGIN = "login"  # what OAuth discovery gives to a client that is asked to log in
     VERIFICATION = "verification"  # the document that proves a domain to a platform
     VIEW = "view"  # a user interface that the server serves, and the tools that name it
-    SUCCESS_VECTOR = "success_vector"  # a vector of a success, and what a client library made of it
-    ERROR_VECTOR = "error_vector"  # a vector of an error, likewise
+    VECTOR = "vector"  # a vector, and what a client library makes of it
+    LIBRARY = "library"  # a client library after all that it was asked
+    FUZZED = "fuzzed"  # a client library and the reference on generated responses
 
 
 class Broken(Exception):  # noqa: N818 - it is a verdict, not an error of ours

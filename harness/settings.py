@@ -17,6 +17,7 @@ from .calls import Expect
 from .config import shown_path
 from .credentials import combined, held
 from .given import DEMO, Given, Givens, existing, located
+from .library.settings import LibrarySettings, library_settings
 from .plan import AppRequest, ConfiguredCall
 from .redact import redact_members
 from .release import RELEASES
@@ -61,7 +62,7 @@ class Settings:
     record: Path | None
     strict: bool
     production: bool
-    vectors: tuple[Path, ...]
+    library: LibrarySettings
     plan_only: bool
     trace: bool
     keep_transcript: bool
@@ -102,7 +103,8 @@ class Settings:
             "production": self.production,
             "record": _shown(self.record),
             "report_dir": _shown(self.report_dir),
-            "vectors": [_shown(path) for path in self.vectors],
+            "vectors": [_shown(path) for path in self.library.vectors],
+            **self.library.public(),
             "ca_file": _shown(self.ca_file),
             "client_cert": _shown(self.client_cert),
             "proxy": display_url(self.proxy) if self.proxy else None,
@@ -124,6 +126,7 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
     demo = not serverless and url is not None and url.value == DEMO
     target = None if serverless or demo else _target(givens, url)
     account = givens.key("account")
+    report_dir = _report_dir(givens, folder)
     sandbox = _sandbox_account(givens, account, demo=demo)
     return Settings(
         target=target,
@@ -144,11 +147,11 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         interop=_flag(givens.key("plan", "interop"), default=True),
         spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
         schemas=_schemas(givens),
-        report_dir=_report_dir(givens, folder),
+        report_dir=report_dir,
         record=_record(givens),
         strict=_flag(givens.get("strict")),
         production=_flag(givens.get("production")),
-        vectors=_vectors(givens),
+        library=library_settings(givens, profiles, folder, report_dir),
         plan_only=_flag(givens.get("plan")),
         trace=_flag(givens.get("trace")),
         keep_transcript=not _flag(givens.get("no-transcript")),
@@ -329,11 +332,6 @@ def _record(givens: Givens) -> Path | None:
     if path.is_dir() or not path.parent.is_dir():
         raise found.fail(f"{quote(found.value, 100)} is not a file in a folder that is there")
     return path
-
-
-def _vectors(givens: Givens) -> tuple[Path, ...]:
-    found = givens.get("vectors")
-    return tuple(existing(found, name) for name in found.read(values.names)) if found else ()
 
 
 def _ca_file(givens: Givens) -> Path | None:

@@ -32,6 +32,7 @@ def rfc(number: int, section: str) -> str:
 
 
 EXTRACTION = "building/by-layer/L0/mcp-response-extraction"
+A2A_EXTRACTION = "building/by-layer/L0/a2a-response-extraction"
 MCP_GUIDE = "building/by-layer/L0/mcp-guide"
 TRANSPORT_ERRORS = "building/operating/transport-errors"
 SCHEMAS = "building/by-layer/L0/schemas"

@@ -29,6 +29,9 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+_LONGEST_FURTHER = 1_200  # characters: a vector can be copied out of it
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One rule on one subject. All text is escaped: it can go to a terminal, XML or a log as it is."""
@@ -104,7 +107,7 @@ def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Findin
         curl=curl(exchange.request, subject.opening, revision=subject.revision, before=subject.preceding)
         if exchange
         else "",
-        further=tuple(safe(text, 300) for text in problem.further),
+        further=tuple(safe(text, _LONGEST_FURTHER) for text in problem.further),
     )
 
 

@@ -59,6 +59,7 @@ class TargetFacts:
         selection: what kept rules from running (`-k`, `--lf` ...); empty: all ran.
         not_checked: what was left out beside the calls that the plan left out, which the evidence knows.
         checklist: what a person has to look at.
+        library: the client library that was judged, where no server was.
     """
 
     evidence: Evidence | None
@@ -71,6 +72,7 @@ class TargetFacts:
     selection: Sequence[str] = ()
     not_checked: Sequence[NotChecked] = ()
     checklist: Sequence[ChecklistItem] = ()
+    library: Server | None = None
 
 
 def build(
@@ -110,8 +112,9 @@ def _target(facts: TargetFacts) -> Target:
     left_out = (*(NotChecked(item.item, item.why) for item in not_called), *facts.not_checked)
     return Target(
         url=safe(survey.url, _LONG),
-        name=safe(survey.name),
-        server=Server(
+        name=safe(facts.library.name if facts.library else survey.name),
+        server=facts.library
+        or Server(
             name=safe(server.name),
             version=safe(server.version),
             protocol_version=_revision(evidence),

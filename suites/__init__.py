@@ -61,4 +61,11 @@ CONNECTED_APPS = (
     "pytest_adcp.suites.connected_apps.views",
     "pytest_adcp.suites.connected_apps.view_contents",
 )
-CLIENT = ("pytest_adcp.suites.client.vectors",)
+CLIENT = (
+    "pytest_adcp.suites.client.extraction",
+    "pytest_adcp.suites.client.errors",
+    "pytest_adcp.suites.client.actions",
+    "pytest_adcp.suites.client.a2a",
+    "pytest_adcp.suites.client.extractor",
+    "pytest_adcp.suites.client.fuzz",
+)

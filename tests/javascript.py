@@ -1,4 +1,4 @@
-"""The two extraction algorithms in JavaScript, and a way to ask node what it makes of thousands of texts at once."""
+"""The extraction algorithms in JavaScript, and a way to ask node what it makes of thousands of texts at once."""
 
 from __future__ import annotations
 
@@ -52,6 +52,58 @@ function failure(response) {
   return null;
 }
 
+const ENVELOPES = ["task", "message", "statusUpdate", "artifactUpdate"];
+const isDataPart = (part) => isObject(part?.data ?? null);
+const dataParts = (holder) => (Array.isArray(holder?.parts) ? holder.parts.filter(isDataPart) : []);
+
+function open(response) {
+  if (!isObject(response)) return response;
+  const names = Object.keys(response);
+  if (names.length !== 1 || !ENVELOPES.includes(names[0]) || !isObject(response[names[0]])) return response;
+  const inner = response[names[0]];
+  return Object.keys(inner).some((name) => ENVELOPES.includes(name)) ? null : inner;
+}
+
+function taskData(response) {
+  const task = open(response);
+  let state = task?.status?.state;
+  if (typeof state !== "string") return null;
+  state = state.replace(/^TASK_STATE_/, "").toLowerCase().replace(/_/g, "-");
+  const message = () => dataParts(task.status.message)[0]?.data ?? null;
+  if (["working", "submitted", "input-required", "auth-required"].includes(state)) return message();
+  if (!["completed", "failed", "canceled", "rejected"].includes(state)) return null;
+  const last = dataParts(task.artifacts?.[0]).at(-1)?.data;
+  if (last === undefined) return message();
+  if (Object.keys(last).join() === "response" && isObject(last.response)) {
+    throw Object.assign(new Error(), { name: "Wrapped" });
+  }
+  return last;
+}
+
+// As the words have it: in an envelope too, and without asking for kind.
+function taskError(response) {
+  const task = open(response);
+  const artifacts = Array.isArray(task?.artifacts) ? task.artifacts : [];
+  for (const part of [...artifacts, task?.status?.message].flatMap(dataParts)) {
+    if (part.data.adcp_error) return valid(part.data.adcp_error);
+  }
+  return null;
+}
+
+// As the code of the page has it, which knows A2A 0.3 alone.
+function oldTaskError(task) {
+  for (const artifact of task.artifacts || []) {
+    for (const part of (artifact.parts || []).filter((part) => part.kind === "data")) {
+      if (part.data?.adcp_error) return valid(part.data.adcp_error);
+    }
+  }
+  const parts = task.status?.message?.parts;
+  for (const part of Array.isArray(parts) ? parts : []) {
+    if (part.kind === "data" && part.data?.adcp_error) return valid(part.data.adcp_error);
+  }
+  return null;
+}
+
 // A form that JSON can carry without losing anything: -0, Infinity, __proto__, the order of members.
 function dump(v) {
   if (typeof v === "number") return ["n", Object.is(v, -0) ? "-0" : String(v)];
@@ -70,8 +122,15 @@ function answer({ op, text, limit, base64 }) {
   if (op === "accepts") return "value" in parsed;
   if (!("value" in parsed)) return null;
   const v = parsed.value;
-  if (op === "success" || op === "error") {
-    const found = attempt(() => (op === "success" ? success(v, limit) : failure(v)));
+  const algorithm = {
+    success: () => success(v, limit),
+    error: () => failure(v),
+    "task-data": () => taskData(v),
+    "task-error": () => taskError(v),
+    "old-task-error": () => oldTaskError(v),
+  }[op];
+  if (algorithm) {
+    const found = attempt(algorithm);
     return "error" in found ? found : { value: dump(found.value) };
   }
   return {

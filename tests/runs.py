@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_SECONDS = 90
+_SECONDS = 180
 _BYTECODE = Path(tempfile.gettempdir()) / f"pytest-adcp-bytecode-{os.getuid()}"
 
 

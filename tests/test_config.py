@@ -55,6 +55,11 @@ spec: 3.1
 schemas: bundles
 production: true
 vectors: [more.json]
+extractor: my_client:extract
+client_command: node client.mjs
+extractor_timeout: 5
+fuzz: 1000
+seed: 7
 ca_file: ca.pem
 client_cert: client.pem
 proxy: http://proxy.example:3128

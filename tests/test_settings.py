@@ -10,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_adcp.harness.calls import Expect
+from pytest_adcp.harness.library.settings import LibrarySettings
 from pytest_adcp.harness.options import BY_NAME, OPTIONS
 from pytest_adcp.harness.plan import ConfiguredCall
 from pytest_adcp.harness.redact import Redactor
 from pytest_adcp.harness.settings import DEMO_ACCOUNT, Profile, Settings
 from pytest_adcp.harness.standards import packaged
 from pytest_adcp.harness.transcript import Limits
-from told import OAUTH, OWN, URL, complaint, quiet, told
+from told import CLIENT, OAUTH, OWN, URL, complaint, quiet, told
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,7 @@ def test_defaults() -> None:
         record=None,
         strict=False,
         production=False,
-        vectors=(),
+        library=LibrarySettings(None, None, Path.cwd(), 10.0, 0, 0, (), Path.cwd() / "adcp-report"),
         plan_only=False,
         trace=False,
         keep_transcript=True,
@@ -144,7 +145,11 @@ WRONG = [
      'adcp.yaml, line 3, calls[1].name: "a/call-1" is the name of another call (adcp.yaml, line 2, calls[0].tool)'),
     ([URL], "calls: [{tool: a, expect: success, error_codes: [X]}]",
      "adcp.yaml, line 1, calls[0].error_codes: a call that is expected to succeed has no error codes"),
-    ([URL, "--adcp-vectors=gone.json"], None, '--adcp-vectors: "gone.json" cannot be read: No such file'),
+    ([URL, "--adcp-extractor=a:b"], None, "--adcp-extractor: judges client libraries; add --adcp-profile=client"),
+    ([CLIENT, "--adcp-extractor=''"], None, "--adcp-extractor: an empty text is neither a command nor module:function"),
+    ([CLIENT, "--adcp-client-command=x 'y"], None, """--adcp-client-command: "x 'y" is no command: No closing quotation"""),
+    ([CLIENT, "--adcp-fuzz=-1"], None, "--adcp-fuzz: must be a whole number from 0 to 10000000, not \"-1\""),
+    ([CLIENT, "--adcp-vectors=gone.json"], None, '--adcp-vectors: "gone.json" cannot be read: No such file'),
     ([URL, "--adcp-ca-file=gone.pem"], None, '--adcp-ca-file: "gone.pem" cannot be read: No such file'),
     ([URL, "--adcp-ca-file=env"], None, "--adcp-ca-file: env asks for SSL_CERT_FILE, which is not set"),
     ([URL, "--adcp-client-cert=gone.pem"], None, '--adcp-client-cert: "gone.pem" cannot be read: No such file'),
@@ -232,6 +237,7 @@ def test_which_options_decide_what_is_sent() -> None:
     assert {option.name for option in OPTIONS} - {option.name for option in SURVEYS} == {
         *("config", "explain", "no-transcript", "production", "profile", "replay", "report-dir", "rules"),
         *("schemas", "spec", "strict", "tool", "trace", "vectors"),
+        *("extractor", "client-command", "extractor-timeout", "fuzz", "seed"),
     }
 
 
@@ -285,18 +291,19 @@ def test_paths_count_from_where_they_are_written(folder: Path) -> None:
     )
     result = told("--adcp-config=conf/adcp.yaml", "--adcp-client-cert=client.pem")
     assert result.ca_file == folder / "conf/ca.pem"
-    assert result.vectors == (folder / "conf/v.json",)
+    assert result.library.vectors == (folder / "conf/v.json",)
     assert result.report_dir == folder / "conf/out"
     assert result.record == folder / "conf/x.jsonl"
     assert result.client_cert == folder / "client.pem"
     result = told(
         "--adcp-config=conf/adcp.yaml",
+        "--adcp-profile=core,client",
         "--adcp-ca-file=ca.pem",
         "--adcp-vectors=v1.json",
         "--adcp-vectors=v2.json",
     )
     assert result.ca_file == folder / "ca.pem"
-    assert result.vectors == (folder / "v1.json", folder / "v2.json")
+    assert result.library.vectors == (folder / "v1.json", folder / "v2.json")
 
 
 def test_the_environments_ca_file_is_used_when_asked_for(folder: Path, monkeypatch) -> None:

@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from pytest_adcp.harness.extraction import DEFAULT_CLIENT_LIMIT, action, extract_error, extract_success
+from pytest_adcp.harness.a2a import extract_a2a, extract_a2a_error
+from pytest_adcp.harness.extraction import (
+    DEFAULT_CLIENT_LIMIT,
+    action,
+    extract_error,
+    extract_success,
+    retry_after,
+)
 from pytest_adcp.harness.jsontext import equal
-from pytest_adcp.vectors.loader import HERE, SCHEMA, Kind, Vector, VectorError, load, own
+from pytest_adcp.vectors.loader import HERE, SCHEMA, UNTOLD, Kind, Transport, Vector, VectorError, load, own
 
 FILES = sorted(path for path in HERE.glob("*.json") if path != SCHEMA)
 GOOD = {"id": "a", "description": "d", "path": "none", "response": {}, "expected_data": None}
@@ -32,10 +39,13 @@ def written(tmp_path: Path) -> Any:
 
 
 class TestOwn:
-    def test_there_are_enough_of_each_kind(self) -> None:
-        kinds = [vector.kind for vector in own()]
-        assert kinds.count(Kind.SUCCESS) >= 60
-        assert kinds.count(Kind.ERROR) >= 40
+    @pytest.mark.parametrize(
+        ("transport", "successes", "errors"), [(Transport.MCP, 60, 40), (Transport.A2A, 60, 25)]
+    )
+    def test_there_are_enough_of_each_kind(self, transport: Transport, successes: int, errors: int) -> None:
+        kinds = [vector.kind for vector in own() if vector.transport is transport]
+        assert kinds.count(Kind.SUCCESS) >= successes
+        assert kinds.count(Kind.ERROR) >= errors
 
     def test_ids_are_unique_and_descriptions_differ(self) -> None:
         vectors = own()
@@ -60,7 +70,20 @@ class TestOwn:
         assert {vector.expected_action for vector in errors} == {
             *("retry", "surface_to_caller", "escalate_to_human", "generic_error", None)
         }
-        assert {vector.path for vector in own()} == {"structuredContent", "text_fallback", "jsonrpc_error"}
+        assert _paths(Transport.MCP) == {"structuredContent", "text_fallback", "jsonrpc_error"}
+        assert _paths(Transport.A2A) == {"artifact", "status_message", "none"}
+
+    def test_over_a2a_say_what_they_are_about(self) -> None:
+        tasks = [vector for vector in own() if vector.transport is Transport.A2A]
+        assert {vector.requirement for vector in tasks} == {
+            *("a2a.envelope", "a2a.states", "a2a.parts", "a2a.last-part", "a2a.first-part", "a2a.wrapper"),
+            *("a2a.fallback", "a2a.unknown-state", "a2a.unchanged", "a2a.error", "a2a.error-validation"),
+        }
+        of_errors = {"a2a.error", "a2a.error-validation"}
+        for vector in tasks:
+            assert vector.id.startswith("a2a-")
+            assert (vector.requirement in of_errors) == (vector.kind is Kind.ERROR), vector.id
+            assert vector.file.startswith("a2a-")
 
     @pytest.mark.parametrize(
         "units", [1024 * 1024, 1024 * 1024 + 1, DEFAULT_CLIENT_LIMIT, DEFAULT_CLIENT_LIMIT + 1]
@@ -75,16 +98,34 @@ class TestOwn:
         assert vector.response["structuredContent"] == vector.expected != {}
 
 
+def _paths(transport: Transport) -> set[str]:
+    return {vector.path for vector in own() if vector.transport is transport}
+
+
 def _agrees(vector: Vector) -> bool:
-    """Whether extraction gives what the vector expects; the path is compared where something is extracted."""
-    if vector.kind is Kind.SUCCESS:
-        success = extract_success(vector.response, limit=vector.limit or DEFAULT_CLIENT_LIMIT)
-        found, path, acts = success.data, success.path, True
-    else:
-        failure = extract_error(vector.response)
-        found, path = failure.error, failure.path
-        acts = vector.expected_action in (None, action(found))
-    return acts and equal(found, vector.expected) and (found is None or path == vector.path)
+    """Whether extraction gives what the vector expects; the path is compared where something is extracted or refused."""
+    found, path, refused, acts = _extracted(vector)
+    where = path == vector.path or (found is None and not refused)
+    return acts and where and refused == vector.refused and equal(found, vector.expected)
+
+
+def _extracted(vector: Vector) -> tuple[Any, str, bool, bool]:
+    """Return what is extracted, where, whether the answer is refused, and whether the client then acts as expected."""
+    response, over_a2a = vector.response, vector.transport is Transport.A2A
+    if vector.kind is Kind.ERROR:
+        failure = extract_a2a_error(response) if over_a2a else extract_error(response)
+        acts = vector.expected_action in (None, action(failure.error))
+        return failure.error, failure.path, False, acts and _waits(vector, failure.error)
+    if over_a2a:
+        task = extract_a2a(response)
+        return task.data, task.path, task.refused, True
+    success = extract_success(response, limit=vector.limit or DEFAULT_CLIENT_LIMIT)
+    return success.data, success.path, False, True
+
+
+def _waits(vector: Vector, error: dict[str, Any] | None) -> bool:
+    waits = None if error is None else retry_after(error)
+    return vector.expected_retry_after in (UNTOLD, waits)
 
 
 class TestFormat:
@@ -108,10 +149,11 @@ class TestFormat:
         first, second = load(written(published))
         assert (first.kind, first.transport, first.limit, first.advisory) == (
             Kind.SUCCESS,
-            "mcp",
+            "a2a",
             None,
             False,
         )
+        assert first.refused
         assert (second.kind, second.transport, second.expected_action) == (Kind.ERROR, "a2a", "retry")
         assert (second.file, second.expected) == ("mine.json", {"code": "CONFLICT"})
 

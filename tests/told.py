@@ -10,6 +10,7 @@ import pytest
 from pytest_adcp.harness.options import OPTIONS
 from pytest_adcp.harness.settings import Settings, resolve
 
+CLIENT = "--adcp-profile=client"
 URL = "--server-url=https://seller.example/mcp"
 OWN = "server_url: https://seller.example/mcp\n"
 AUTH = "auth: {bearer_env: SELLER_TOKEN, header_env: {X-Key: SELLER_KEY}}\n"

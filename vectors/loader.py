@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,23 @@ class Kind(StrEnum):
     ERROR = "error"
 
 
+class Transport(StrEnum):
+    """What carries the answer."""
+
+    MCP = "mcp"
+    A2A = "a2a"
+
+
+class Untold(Enum):
+    """Stands for what was not said, where null says something."""
+
+    UNTOLD = "untold"
+
+
+UNTOLD = Untold.UNTOLD
+_A2A_PATHS = {"artifact", "status_message"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
     """One answer and what a client must make of it.
@@ -44,9 +61,12 @@ class Vector:
         id: unique in its file.
         description: one sentence.
         kind: whether `expected` is the payload of a success or an AdCP error.
-        transport: `mcp` or `a2a`.
+        transport: what the answer came over.
         path: where the expected thing stands; where nothing is expected, what the vector is about.
         expected_action: what the client does with the error; None where the vector says nothing.
+        expected_retry_after: whole seconds to wait, None for a backoff of the client's own; UNTOLD where the vector says nothing.
+        refused: whether the client must refuse the answer (throw), where finding nothing in it is not enough.
+        requirement: the rule that it is for, without `client.`; None where the answer itself tells.
         limit: UTF-16 units of text that the client is configured to read; None: its default.
         advisory: whether the words of the specification leave room, and only its reference code settles the matter.
         file: name of the file that it came from.
@@ -55,9 +75,12 @@ class Vector:
     id: str
     description: str
     kind: Kind
-    transport: str
+    transport: Transport
     path: str
     expected_action: str | None
+    expected_retry_after: int | Untold | None
+    refused: bool
+    requirement: str | None
     limit: int | None
     advisory: bool
     file: str
@@ -68,6 +91,11 @@ class Vector:
     def response(self) -> dict[str, Any]:
         """What the client is given; built anew on each access."""
         return _built_object(self._response)
+
+    @property
+    def expects_nothing(self) -> bool:
+        """Whether nothing may be extracted."""
+        return self._expected is None
 
     @property
     def expected(self) -> dict[str, Any] | None:
@@ -126,9 +154,12 @@ def _vector(path: Path, index: int, record: Mapping[str, Any]) -> Vector:
         id=record["id"],
         description=record["description"],
         kind=kind,
-        transport=record.get("transport", "mcp"),
+        transport=_transport(record),
         path=record["path"],
         expected_action=record.get("expected_action"),
+        expected_retry_after=record.get("expected_retry_after", UNTOLD),
+        refused="expected_error_type" in record,
+        requirement=record.get("requirement"),
         limit=record.get("limit"),
         advisory=record.get("advisory", False),
         file=path.name,
@@ -144,6 +175,11 @@ def _vector(path: Path, index: int, record: Mapping[str, Any]) -> Vector:
                 f"{path}: {pointer('vectors', index, key)}: {error} (vector {vector.id})"
             ) from None
     return vector
+
+
+def _transport(record: Mapping[str, Any]) -> Transport:
+    of_a2a = "status" in record or record["path"] in _A2A_PATHS
+    return Transport(record.get("transport", Transport.A2A if of_a2a else Transport.MCP))
 
 
 def _check_ids(vectors: Iterable[Vector]) -> None:

@@ -2,6 +2,7 @@
 
 `running(SellerOptions(fault="nested-result"))` serves one from a thread and yields its URL; `serve` does it
 on a running event loop; `python -m pytest_adcp.harness.seller` is the command.
+`vectors` serves vectors in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m pytest_adcp.harness.seller`: serve the reference seller until told to end."""
+"""`python -m pytest_adcp.harness.seller`: serve the reference seller, or vectors, until told to end."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import re
 import signal
 import sys
 import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from pytest_adcp.vectors.loader import Vector, VectorError
 
 from .faults import UnknownFaultError, faults
 from .options import Answers, Eras, Release, SellerOptions
 from .server import serve
+from .vectors import OWN, chosen, serve_vectors
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -24,6 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.list_faults:
         sys.stdout.write(_fault_list())
         return 0
+    vectors = _vectors(parser, arguments)
     bearer = None
     if arguments.bearer_env is not None:
         bearer = os.environ.get(arguments.bearer_env)
@@ -42,8 +48,9 @@ def main(argv: list[str] | None = None) -> int:
         path=arguments.path,
         json_text=arguments.json_text,
     )
+    served = serve(options) if vectors is None else _catalogue(vectors, options)
     try:
-        asyncio.run(_serve(options, until_stdin_closes=arguments.until_stdin_closes))
+        asyncio.run(_serve(served, until_stdin_closes=arguments.until_stdin_closes))
     except UnknownFaultError as error:
         parser.error(f"--fault: {error}")
     except OSError as error:
@@ -59,6 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--port", type=int, default=8765, help="0 picks a free one (default %(default)s)")
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    add(
+        "--vectors",
+        metavar="DIR",
+        help="serve vectors in place of a seller, as the tools of /mcp and each one as a seller at /ID/mcp: "
+        f"those of a folder or a file in the published format, or `{OWN}`, those of this package",
+    )
     add("--fault", metavar="NAME", help="what to do wrong; see --list-faults")
     add("--list-faults", action="store_true", help="print every fault and the rules it breaks, and end")
     add(
@@ -103,7 +116,24 @@ def _fault_list() -> str:
     return "\n".join(lines) + "\n"
 
 
-async def _serve(options: SellerOptions, *, until_stdin_closes: bool) -> None:
+def _vectors(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> list[Vector] | None:
+    if arguments.vectors is None:
+        return None
+    if arguments.fault is not None:
+        parser.error("--fault: not with --vectors, whose answers are what the vectors say")
+    try:
+        return chosen(arguments.vectors)
+    except VectorError as error:
+        parser.error(f"--vectors: {error}")
+
+
+@contextlib.asynccontextmanager
+async def _catalogue(vectors: Sequence[Vector], options: SellerOptions) -> AsyncIterator[str]:
+    async with serve_vectors(vectors, options) as server:
+        yield server.catalogue
+
+
+async def _serve(served: AbstractAsyncContextManager[str], *, until_stdin_closes: bool) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -113,7 +143,7 @@ async def _serve(options: SellerOptions, *, until_stdin_closes: bool) -> None:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
     if until_stdin_closes:
         _watch_stdin(loop, stop)
-    async with serve(options) as url:
+    async with served as url:
         sys.stdout.write(f"listening on {url}\n")
         sys.stdout.flush()
         await stop.wait()

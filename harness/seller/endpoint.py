@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from . import metadata, rpc, sse, stateless
-from .adcp import Agent
 from .exchange import Exchange, Hooks
 from .handshake import SESSION_HEADER, WITH_BATCHES, Handshake
 from .http import Reply
 from .options import Answers, Eras, SellerOptions
 from .rpc import INVALID_REQUEST, Json, RpcError
 from .stateless import Stateless
-from .toolbox import Toolbox
+from .toolbox import Tools
 
 PATH = SellerOptions().path
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -27,13 +26,11 @@ EVENTS_TYPE = "text/event-stream"
 class Endpoint:
     """One conforming MCP server over Streamable HTTP, with the hooks a fault may have set."""
 
-    def __init__(self, options: SellerOptions, hooks: Hooks) -> None:
+    def __init__(self, options: SellerOptions, hooks: Hooks, tools: Tools) -> None:
         self._options = options
         self._hooks = hooks
-        self._agent = Agent(options.release, json_text=options.json_text)
-        toolbox = Toolbox(self._agent, hooks, options.tools_per_page)
-        self._handshake = Handshake(toolbox, sessions=options.sessions)
-        self._stateless = Stateless(toolbox, only=options.eras is Eras.STATELESS)
+        self._handshake = Handshake(tools, sessions=options.sessions)
+        self._stateless = Stateless(tools, only=options.eras is Eras.STATELESS)
 
     async def answer(self, exchange: Exchange) -> Reply:
         """Return the response to one HTTP request."""
@@ -54,11 +51,6 @@ class Endpoint:
             return self._refuse(exchange, error)
         except _RefusedError as refusal:
             return refusal.reply
-
-    @property
-    def tasks(self) -> Collection[str]:
-        """The names of the AdCP tasks that the seller lists as tools."""
-        return self._agent.tasks
 
     def _methods(self) -> Sequence[str]:
         methods = ["POST"]

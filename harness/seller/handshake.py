@@ -12,7 +12,7 @@ from pytest_adcp.harness import __version__
 from . import views
 from .exchange import Exchange
 from .rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Json, RpcError
-from .toolbox import Toolbox
+from .toolbox import Tools
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 WITH_BATCHES = VERSIONS[-1]
@@ -24,17 +24,13 @@ CAPABILITIES: Json = {
     "tools": {"listChanged": False},
     "resources": {"listChanged": False, "subscribe": False},
 }
-INSTRUCTIONS = (
-    "A fictitious AdCP sales agent with a small catalogue of advertising products, creative formats and "
-    "signals. It books in sandbox accounts only: no campaign runs and no money moves."
-)
 
 
 class Handshake:
     """Sessions and the methods of this era."""
 
-    def __init__(self, toolbox: Toolbox, *, sessions: bool) -> None:
-        self._toolbox = toolbox
+    def __init__(self, tools: Tools, *, sessions: bool) -> None:
+        self._tools = tools
         self._sessions: OrderedDict[str, None] | None = OrderedDict() if sessions else None
 
     def answer(self, exchange: Exchange) -> tuple[Json, tuple[tuple[str, str], ...]]:
@@ -44,7 +40,8 @@ class Handshake:
             RpcError: the request is refused.
         """
         if exchange.method == "initialize":
-            return _initialize(exchange.params), self._open_session()
+            result = {**_initialize(exchange.params), "instructions": self._tools.instructions}
+            return result, self._open_session()
         self.admit(exchange)
         return self._dispatch(exchange), ()
 
@@ -90,9 +87,9 @@ class Handshake:
             case "ping":
                 return {}
             case "tools/list":
-                return self._toolbox.page(exchange.params)
+                return self._tools.page(exchange.params)
             case "tools/call":
-                return self._toolbox.call(exchange)
+                return self._tools.call(exchange)
             case "resources/list":
                 return views.listing()
             case "resources/read":
@@ -113,5 +110,4 @@ def _initialize(params: Json) -> Json:
         "protocolVersion": requested if requested in VERSIONS else VERSIONS[0],
         "capabilities": CAPABILITIES,
         "serverInfo": SERVER_INFO,
-        "instructions": INSTRUCTIONS,
     }

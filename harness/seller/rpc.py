@@ -6,12 +6,15 @@ import json
 from http import HTTPStatus
 from typing import Any, NoReturn
 
+from pytest_adcp.harness.jsonwriter import write
+
 Json = dict[str, Any]
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 
@@ -95,11 +98,7 @@ def request_id(message: Json) -> str | int | None:
 
 def encode(message: object) -> bytes:
     """Write a message as compact UTF-8 JSON."""
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:  # a lone surrogate out of the request, which only an escape can carry
-        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return write(message)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -8,10 +8,10 @@ from http import HTTPStatus
 
 from . import views
 from .exchange import Exchange
-from .handshake import CAPABILITIES, INSTRUCTIONS, SERVER_INFO
+from .handshake import CAPABILITIES, SERVER_INFO
 from .handshake import VERSIONS as HANDSHAKE_VERSIONS
 from .rpc import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, Json, RpcError
-from .toolbox import Toolbox
+from .toolbox import Tools
 
 VERSION = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
@@ -21,8 +21,8 @@ CACHE = {"ttlMs": 60_000, "cacheScope": "public"}
 class Stateless:
     """The checks and methods of this era."""
 
-    def __init__(self, toolbox: Toolbox, *, only: bool) -> None:
-        self._toolbox = toolbox
+    def __init__(self, tools: Tools, *, only: bool) -> None:
+        self._tools = tools
         self._supported = [VERSION] if only else [VERSION, *HANDSHAKE_VERSIONS]
 
     def answer(self, exchange: Exchange) -> Json:
@@ -38,13 +38,13 @@ class Stateless:
                 value = {
                     "supportedVersions": self._supported,
                     "capabilities": CAPABILITIES,
-                    "instructions": INSTRUCTIONS,
+                    "instructions": self._tools.instructions,
                     **CACHE,
                 }
             case "tools/list":
-                value = {**self._toolbox.page(exchange.params), **CACHE}
+                value = {**self._tools.page(exchange.params), **CACHE}
             case "tools/call":
-                value = self._toolbox.call(exchange)
+                value = self._tools.call(exchange)
             case "resources/list":
                 value = {**views.listing(), **CACHE}
             case "resources/read":
@@ -53,11 +53,10 @@ class Stateless:
                 raise RpcError(
                     METHOD_NOT_FOUND, "This server has no such method.", status=HTTPStatus.NOT_FOUND
                 )
-        return {
-            "resultType": "complete",
-            **value,
-            "_meta": {**value.get("_meta", {}), f"{PREFIX}serverInfo": SERVER_INFO},
-        }
+        meta = value.get("_meta", {})
+        if isinstance(meta, dict):  # a vector may have something else there
+            meta = {**meta, f"{PREFIX}serverInfo": SERVER_INFO}
+        return {"resultType": "complete", **value, "_meta": meta}
 
     def _admit(self, exchange: Exchange) -> None:
         if exchange.method == "initialize":

@@ -11,7 +11,7 @@ done
 
 if command -v npm > /dev/null; then
     npm install --silent --no-fund --no-audit --prefix .integration/typescript \
-        @modelcontextprotocol/sdk@1.32.2 express@5 zod@4
+        @modelcontextprotocol/sdk@1.32.2 express@5 zod@4 @adcp/sdk@6.11.0
     # Servers with user interfaces (MCP Apps).
     mkdir -p .integration/npm
     npm install --prefix .integration/npm --silent --no-audit --no-fund --no-update-notifier --ignore-scripts \
