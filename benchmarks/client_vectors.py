@@ -46,7 +46,9 @@ for line in sys.stdin:
 
 
 def vectors() -> list[Vector]:
-    small = [v for v in own() if v.transport is Transport.MCP and len(str(v.response)) < SMALL and v.limit is None]
+    small = [
+        v for v in own() if v.transport is Transport.MCP and len(str(v.response)) < SMALL and v.limit is None
+    ]
     return small * COPIES
 
 
@@ -57,7 +59,9 @@ def rate(words: list[str], folder: Path) -> tuple[float, float]:
         tried = build(library, vectors())
         rules = load(suites.CLIENT)
         start = time.perf_counter()
-        asked = next(entry for rule in rules for entry in of_rule(rule, tried) if hasattr(entry, "asked")).asked
+        asked = next(
+            entry for rule in rules for entry in of_rule(rule, tried) if hasattr(entry, "asked")
+        ).asked
         number = len(asked.answers)
         middle = time.perf_counter()
         for rule in rules:

@@ -153,6 +153,12 @@ def not_checked(evidence: Evidence | None) -> Iterator[tuple[str, str]]:
         yield "that a production server has no test controller", HOW_TO_SAY_PRODUCTION
 
 
+def left_out(evidence: Evidence | None) -> set[str]:
+    """Return the calls (tool/name) and the tools that the plan left out."""
+    survey = evidence.transcript.survey if evidence is not None else None
+    return {name for item in survey.not_called for name in item.item.split(", ")} if survey else set()
+
+
 def matches_nothing(gaps: list[str]) -> bool:
     """Whether --adcp-tool named nothing: then the run is not a part of anything."""
     return any(gap.startswith("no listed tool matches") for gap in gaps)

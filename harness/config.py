@@ -58,7 +58,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A valid adcp.yaml: its values as they stand there, and where each stands."""
+    """A valid file: its values as they stand there, and where each stands."""
 
     path: Path
     values: Mapping[str, Any]
@@ -76,8 +76,8 @@ class Config:
         return _where(self.path, self.lines.get(place), place)
 
 
-def load(path: Path) -> Config:
-    """Read a configuration file.
+def load(path: Path, schema_file: Path = SCHEMA_FILE) -> Config:
+    """Read a configuration file, or another one that a schema describes in the same way (titles for messages).
 
     Raises:
         ConfigError: it is no YAML, or not what the schema asks for.
@@ -87,7 +87,7 @@ def load(path: Path) -> Config:
     except YamlError as error:
         raise ConfigError(f"{_where(path, error.line, error.place)}: {error.reason}") from None
     values = {} if document.value is None else document.value
-    schema = json.loads(SCHEMA_FILE.read_bytes())
+    schema = json.loads(schema_file.read_bytes())
     complaints = [
         (_line(document.lines, place), rank, place, reason)
         for error in _validator(schema).iter_errors(values)
@@ -151,7 +151,9 @@ def _unknown(key: str, place: Place, known: list[str]) -> str:
             f"in {'' if place else 'auth.'}{_LITERAL_SECRETS[plain]}"
         )
     elsewhere = [
-        ".".join(option.key) for option in OPTIONS if option.key and option.name.replace("-", "_") == plain
+        ".".join(option.key)
+        for option in OPTIONS
+        if option.key and option.key[0] in known and option.name.replace("-", "_") == plain
     ]
     near = get_close_matches(plain[:100], known, 1) or (elsewhere if not place else [])
     return (

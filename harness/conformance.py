@@ -18,10 +18,12 @@ from pytest_adcp.reports import build, model, terminal
 from pytest_adcp.suites.connected_apps.checklist import checklist
 
 from . import conclusion, options
+from .alarms import Alarms
 from .config import shown_path
 from .demo import FOR_APPS, DemoError, demo_seller
 from .diagnosis import LEGACY
 from .evidence import Evidence
+from .given import DEMO
 from .items import RuleItem, Suites, judge_item, status
 from .library.bench import Libraries, libraries
 from .plan import Plan, PlanRequest, describe
@@ -83,6 +85,7 @@ class Conformance:
         self.config = config
         self.selection = selection
         self.settings: Settings = options.build(config)
+        self.alarms = Alarms(self.settings.alarms)
         self.evidence: Evidence | None = None
         self._schemas: Validators | None = None
         self.findings: list[Finding] = []
@@ -115,6 +118,7 @@ class Conformance:
             self._find_schemas()
         if self.settings.replay is not None and not self._is_worker:
             self._read(self.settings.replay)
+        self.alarms.read(None if self._is_worker else self._named())
         if not self._is_worker:
             # Only when everything that is read has been read, and before a server is asked for anything.
             self._check_report_folder()
@@ -132,6 +136,17 @@ class Conformance:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell an xdist worker which transcript to judge."""
         node.workerinput["adcp"] = {"file": str(self._file or ""), "sha256": self._digest}
+
+    def _named(self) -> tuple[str, str]:
+        """Return name and URL of what is judged, as far as they are known before the survey."""
+        if self.evidence is not None:
+            return safe(self.evidence.transcript.survey.name), self.evidence.transcript.survey.url
+        if self.settings.demo:
+            return DEMO, ""
+        if self.settings.target is not None:
+            return safe(self.settings.target.name), self.settings.target.display_url
+        library = self._library()
+        return library.name if library else "", ""
 
     def _find_schemas(self) -> None:
         folder = self.settings.schemas
@@ -376,7 +391,13 @@ class Conformance:
         narrowed = conclusion.narrowed(self.config, self.selection, self.settings.tools, left=left)
         partial = [narrowed] if narrowed else []
         judgement = conclude(self.findings, gaps=[*gaps, *partial])
-        self._report = self._build_report(judgement, partial)
+        self.alarms.conclude(
+            self.findings,
+            whole=not partial and (self.evidence is None or self.evidence.transcript.survey.complete),
+            usable=self.unusable is None and not self._faults,
+            left_out=conclusion.left_out(self.evidence),
+        )
+        self._report = self.alarms.compared(self._build_report(judgement, partial))
         model.save(self._report, self.settings.report_dir / _REPORT)
         code = exit_code(
             judgement,
@@ -385,7 +406,10 @@ class Conformance:
             and not any(found.rule == _NO_LEGACY for found in self.findings),
             partial=bool(partial) and not conclusion.matches_nothing(gaps),
             judged=len(self.findings),
+            alarm=self.alarms.alarm(self._report),
         )
+        if not self.alarms.wrote:
+            code = ExitCode.HARNESS_FAULT
         # Tests of the user's own ran beside the rules: their failures count as everywhere.
         failed_too = self._foreign_failures and code in (
             ExitCode.CONFORMANT,
@@ -403,6 +427,8 @@ class Conformance:
         if self._report is None:
             return
         width = terminalreporter._tw.fullwidth
+        for line in self.alarms.told():
+            write(line)
         for line, markup in terminal.summary(
             self._report,
             width=width,
@@ -446,5 +472,6 @@ class Conformance:
             not_checked=[model.NotChecked(*left) for left in conclusion.not_checked(self.evidence)],
             checklist=self._checklist(),
             library=self._library() if self.evidence is None else None,
+            baseline=self.alarms.baseline(self.rules()),
         )
         return build.build([facts], settings=self.settings.public(), generated_at=datetime.now(UTC))

@@ -21,12 +21,14 @@ from .text import safe
 from .verdict import Finding, Outcome, judge
 
 if TYPE_CHECKING:
+    from .alarms import Alarms
     from .conformance import Conformance
 
 _LETTERS = {
     Outcome.PASSED: (".", {"green": True}),
     Outcome.FAILED: ("F", {"red": True}),
     Outcome.ADVISORY: ("a", {"yellow": True}),
+    Outcome.KNOWN: ("k", {"yellow": True}),
     Outcome.NOT_APPLICABLE: ("-", {}),
     Outcome.BLOCKED: ("b", {"yellow": True}),
 }
@@ -35,6 +37,7 @@ _PYTEST = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
     Outcome.ADVISORY: "passed",
+    Outcome.KNOWN: "skipped",  # an expected failure
     Outcome.NOT_APPLICABLE: "skipped",
     Outcome.BLOCKED: "skipped",
 }
@@ -107,6 +110,7 @@ class RuleItem(pytest.Item):
     rule: Rule
     entry: Entry
     strict: bool
+    alarms: Alarms
 
     @classmethod
     def of(cls, parent: Family, rule: Rule, entry: Entry) -> Self:
@@ -114,6 +118,7 @@ class RuleItem(pytest.Item):
         name = f"{rule.short}[{safe(entry.label)}]"
         node: Self = cls.from_parent(parent, name=name, nodeid=f"{parent.nodeid}::{name}", path=parent.path)
         node.rule, node.entry, node.strict = rule, entry, parent.run.settings.strict
+        node.alarms = parent.run.alarms
         node.add_marker(pytest.mark.adcp_must if rule.level is Level.MUST else pytest.mark.adcp_should)
         node.extra_keyword_matches.add(rule.id)
         return node
@@ -142,7 +147,7 @@ def judge_item(item: RuleItem) -> None:
     longrepr: Any = None
     blocked = False
     try:
-        finding = judge(item.rule, item.entry, strict=item.strict)
+        finding = item.alarms.excused(item.rule, judge(item.rule, item.entry, strict=item.strict))
     except Exception:
         # Not the target's fault: show where the rule broke, from its own frame on.
         info = pytest.ExceptionInfo.from_current()
@@ -154,8 +159,10 @@ def judge_item(item: RuleItem) -> None:
         # A blocked MUST is no pass: a failed set-up is what every reader of JUnit shows as "could not be tested".
         blocked = finding.outcome is Outcome.BLOCKED and finding.level is Level.MUST
         outcome = "failed" if blocked else _PYTEST[finding.outcome]
-        if outcome == "failed":
-            longrepr = f"blocked: {finding.message}" if blocked else _text(finding)
+        if finding.is_broken:
+            longrepr = _text(finding)
+        elif outcome == "failed":
+            longrepr = f"blocked: {finding.message}"
         elif outcome == "skipped":
             longrepr = (str(item.path), 0, f"{finding.outcome}: {finding.message}")
     stop = time.time()
@@ -174,6 +181,9 @@ def judge_item(item: RuleItem) -> None:
             user_properties=item.user_properties,
         )
         if called:
+            if finding and finding.outcome is Outcome.KNOWN:
+                # What pytest and JUnit call an expected failure, with the reason why it is.
+                report.wasxfail = finding.reason
             report.adcp = _plain(finding) if finding else {"fault": item.nodeid}  # type: ignore[attr-defined]
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)

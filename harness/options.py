@@ -181,6 +181,32 @@ OPTIONS = (
         "DIR",
         key=("report_dir",),
     ),
+    Option(
+        "baseline",
+        "Do not let the failures of this file (YAML, by rule and subject, with reasons) fail the run, only others, and "
+        "entries of it that are stale or expired.",
+        "FILE",
+        key=("baseline",),
+    ),
+    Option(
+        "write-baseline",
+        "Write the failures of the run into this baseline: new ones get entries, entries that are stale go, all others stay.",
+        "FILE",
+        key=("write_baseline",),
+    ),
+    Option(
+        "compare",
+        "Say what has changed since this report.json: new failures, fixed, still failing.",
+        "FILE",
+        key=("compare",),
+    ),
+    Option(
+        "fail-on",
+        "Exit with 1 for every failure (failed, the default), or only for those that the report of --adcp-compare does "
+        "not have (new).",
+        "WHICH",
+        key=("fail_on",),
+    ),
     Option("strict", "Let a broken SHOULD fail the run (default no: it is an advisory).", key=("strict",)),
     Option("explain", "Explain a rule, what it asks for and how to fix it, and exit.", "RULE"),
     Option("rules", "List all rules and exit."),

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 from .calls import HttpProbe, Probe, Variant
 from .release import numbers
 
+FIRST_RELEASE = "0.1.0"  # of this harness: rules that name no other have been there since
+
 # The rules of adcp.* that are tried on servers of AdCP 2.x too: is the data found, or the failure, and is it what the
 # user expects. What else stands in an answer was different then.
 _BEFORE_3 = (
@@ -163,6 +165,7 @@ class Rule:
         frozenset()
     )  # where it judges what probes gave: which ones
     strength: Strength | None = None  # how strongly the source speaks, where it has more words for it
+    added: str = FIRST_RELEASE  # the release of this harness that brought it: older baselines do not know it
 
     @property
     def family(self) -> str:
@@ -207,6 +210,7 @@ def rule(
     revisions: Iterable[str] | None = None,
     probes: Iterable[Probe | Variant | HttpProbe] = (),
     strength: Strength | None = None,
+    added: str = FIRST_RELEASE,
 ) -> Callable[[Judge], Judge]:
     """Make a function a rule.
 
@@ -242,6 +246,7 @@ def rule(
             revisions=frozenset(revisions) if revisions is not None else None,
             probes=wanted,
             strength=strength,
+            added=added,
         )
         return function
 

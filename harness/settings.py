@@ -13,6 +13,7 @@ from urllib import request
 import pytest
 
 from . import values
+from .alarms import AlarmSettings, alarm_settings
 from .calls import Expect
 from .config import shown_path
 from .credentials import combined, held
@@ -60,6 +61,7 @@ class Settings:
     schemas: Path | None  # the folder of an unpacked protocol bundle
     report_dir: Path
     record: Path | None
+    alarms: AlarmSettings
     strict: bool
     production: bool
     library: LibrarySettings
@@ -99,6 +101,7 @@ class Settings:
             **asdict(self.limits),
             "spec": self.spec,
             "schemas": _shown(self.schemas),
+            **self.alarms.public(),
             "strict": self.strict,
             "production": self.production,
             "record": _shown(self.record),
@@ -149,6 +152,7 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         schemas=_schemas(givens),
         report_dir=report_dir,
         record=_record(givens),
+        alarms=alarm_settings(givens),
         strict=_flag(givens.get("strict")),
         production=_flag(givens.get("production")),
         library=library_settings(givens, profiles, folder, report_dir),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -10,6 +11,8 @@ from .rules import Blocked, Broken, Level, NotApplicable, Rule
 from .subjects import Gap, Subject
 from .text import curl, safe
 
+_TRY = re.compile(r"@[0-9]+$")
+
 
 class Outcome(StrEnum):
     """What became of a rule on a subject."""
@@ -17,6 +20,7 @@ class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     ADVISORY = "advisory"
+    KNOWN = "known"  # it failed, and the baseline says that it may
     NOT_APPLICABLE = "not-applicable"
     BLOCKED = "blocked"
 
@@ -49,6 +53,17 @@ class Finding:
     received: str = ""
     curl: str = ""
     further: tuple[str, ...] = ()
+    reason: str = ""  # why a known failure is not counted: what the baseline says
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the rule failed, in the baseline or not."""
+        return self.outcome in (Outcome.FAILED, Outcome.KNOWN)
+
+
+def stable_subject(subject: str) -> str:
+    """Return a subject as it is called in every run: without the number of the try, which patience decides."""
+    return _TRY.sub("", subject)
 
 
 def judge(rule: Rule, subject: Subject | Gap, *, strict: bool = False) -> Finding:
@@ -138,7 +153,7 @@ def conclude(findings: Sequence[Finding], *, gaps: Sequence[str]) -> Judgement:
     nothing = () if findings or gaps else ("nothing was judged",)
     untold = [finding for finding in blocked if not any(finding.message in gap for gap in gaps)]
     reasons = (*gaps, *nothing, *_blocked(untold))
-    if any(finding.outcome is Outcome.FAILED for finding in findings):
+    if any(finding.is_broken for finding in findings):
         return Judgement(Verdict.NONCONFORMANT, reasons)
     return Judgement(Verdict.INCONCLUSIVE if reasons else Verdict.CONFORMANT, reasons)
 
@@ -153,7 +168,15 @@ class ExitCode(IntEnum):
     INCONCLUSIVE = 6  # or the target could not be reached
 
 
-def exit_code(judgement: Judgement, *, faults: int, unusable: bool, partial: bool, judged: int) -> ExitCode:
+def exit_code(
+    judgement: Judgement,
+    *,
+    faults: int,
+    unusable: bool,
+    partial: bool,
+    judged: int,
+    alarm: bool | None = None,
+) -> ExitCode:
     """Return the exit code: the gravest thing that is true.
 
     Args:
@@ -161,16 +184,18 @@ def exit_code(judgement: Judgement, *, faults: int, unusable: bool, partial: boo
         unusable: the target could not be surveyed.
         partial: only a part was selected; the code then speaks of that part.
         judged: how many findings there are.
+        alarm: whether something counts as a failure; None: what the verdict says. Failures that do not count are
+            as if they were not there: what is left may still be inconclusive.
     """
     if faults:
         return ExitCode.HARNESS_FAULT
     if unusable:
         return ExitCode.INCONCLUSIVE
-    if judgement.verdict is Verdict.NONCONFORMANT:
+    if judgement.verdict is Verdict.NONCONFORMANT if alarm is None else alarm:
         return ExitCode.NONCONFORMANT
     if not judged:
         return ExitCode.NOTHING_SELECTED
-    if judgement.verdict is Verdict.INCONCLUSIVE and not partial:
+    if judgement.reasons and not partial:
         return ExitCode.INCONCLUSIVE
     return ExitCode.CONFORMANT
 

@@ -22,6 +22,7 @@ from pytest_adcp.harness.transcript import Era, Exchange, Kind, Limits, Survey, 
 from pytest_adcp.harness.verdict import Finding, Judgement, count
 
 from .model import (
+    Baseline,
     Call,
     ChecklistItem,
     Diagnosis,
@@ -60,6 +61,7 @@ class TargetFacts:
         not_checked: what was left out beside the calls that the plan left out, which the evidence knows.
         checklist: what a person has to look at.
         library: the client library that was judged, where no server was.
+        baseline: what became of the baseline; None where the run was told none.
     """
 
     evidence: Evidence | None
@@ -73,6 +75,7 @@ class TargetFacts:
     not_checked: Sequence[NotChecked] = ()
     checklist: Sequence[ChecklistItem] = ()
     library: Server | None = None
+    baseline: Baseline | None = None
 
 
 def build(
@@ -143,6 +146,7 @@ def _target(facts: TargetFacts) -> Target:
         checklist=tuple(_measured(item, calls) for item in facts.checklist),
         selection=Selected(not facts.selection, tuple(safe(how) for how in facts.selection)),
         complete=survey.complete and survey.unusable is None,
+        baseline=facts.baseline,
     )
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pytest_adcp.harness.baseline import State
 from pytest_adcp.harness.calls import Expect, Purpose
 from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.rules import Level
@@ -144,6 +145,61 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineEntry:
+    """An entry of a baseline of which there is something to say: its state after the run, and why."""
+
+    rule: str
+    subject: str
+    line: int
+    state: State
+    reason: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The baseline that the run was told, after the run. Stale and expired entries fail it."""
+
+    file: str
+    rules_version: str
+    entries: tuple[BaselineEntry, ...]
+    new_rules: tuple[str, ...]  # ids of rules that ran and are newer: their failures are not scored
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A rule on a subject, then and now; None where there was no such finding."""
+
+    rule: str
+    subject: str
+    level: Level
+    before: Outcome | None
+    now: Outcome | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What has changed since an earlier report (compare.py)."""
+
+    generated_at: str  # of the earlier report
+    url: str
+    rules_version: str
+    verdict: Verdict
+    new: tuple[Change, ...]
+    not_scored: tuple[Change, ...]  # failures of rules that the earlier rule set did not have
+    fixed: tuple[Change, ...]
+    still: tuple[Change, ...]
+    unjudged: tuple[Change, ...]  # failed then, and nobody knows now
+    blocked: tuple[Change, ...]  # blocked now, and not then
+    new_rules: tuple[str, ...]
+    gone_rules: tuple[str, ...]
+    new_subjects: tuple[str, ...]
+    gone_subjects: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """One server and what became of it."""
 
@@ -166,6 +222,8 @@ class Target:
     checklist: tuple[ChecklistItem, ...]
     selection: Selected
     complete: bool
+    baseline: Baseline | None = None  # None: the run was told none
+    comparison: Comparison | None = None  # None: nothing to compare with was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +381,31 @@ def _target(data: Mapping[str, Any]) -> Target:
         observations=tuple(_record(Observation, item) for item in data["observations"]),
         checklist=tuple(_record(ChecklistItem, item) for item in data["checklist"]),
         selection=_record(Selected, data["selection"]),
+        baseline=_baseline(data.get("baseline")),
+        comparison=_comparison(data.get("comparison")),
     )
+
+
+def _baseline(data: Mapping[str, Any] | None) -> Baseline | None:
+    if data is None:
+        return None
+    entries = tuple(_record(BaselineEntry, item, state=State(item["state"])) for item in data["entries"])
+    return _record(Baseline, data, entries=entries)
+
+
+def _comparison(data: Mapping[str, Any] | None) -> Comparison | None:
+    if data is None:
+        return None
+    changes = {
+        name: tuple(_change(item) for item in data[name])
+        for name in ("new", "not_scored", "fixed", "still", "unjudged", "blocked")
+    }
+    return _record(Comparison, data, verdict=Verdict(data["verdict"]), **changes)
+
+
+def _change(data: Mapping[str, Any]) -> Change:
+    before, now = (None if data[name] is None else Outcome(data[name]) for name in ("before", "now"))
+    return _record(Change, data, level=Level(data["level"]), before=before, now=now)
 
 
 def _finding(data: Mapping[str, Any]) -> ReportedFinding:

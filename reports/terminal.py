@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TypeVar
 
 from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import one_line, plural, safe
-from pytest_adcp.harness.verdict import Outcome, Verdict
+from pytest_adcp.harness.verdict import Outcome, Verdict, stable_subject
 
+from .alarms import told
 from .model import ChecklistItem, NotChecked, Observation, Report, ReportedFinding, SurveyCost, Target
 
 Line = tuple[str, dict[str, bool]]
@@ -25,7 +25,6 @@ _PARAGRAPH = 2000  # characters of any text: a report may be a foreign file
 _COMMAND = 10_000  # characters of a line that is not wrapped
 _NARROWEST = 40
 _INDENT = "  "
-_TRY = re.compile(r"@[0-9]+$")  # at the end of the subject of a call that was sent again
 
 
 def summary(report: Report, *, width: int, verbosity: int = 0, report_file: Path | None = None) -> list[Line]:
@@ -79,6 +78,7 @@ class _Page:
         failed = _of(target, Outcome.FAILED)
         if self._verbosity < 0:
             yield from (_line(self._failure(group)) for group in _by(failed, lambda item: item.rule))
+            yield from self._alarms(target)
             return
         for reason in others:
             yield from self._paragraph(f"also: {reason}")
@@ -86,6 +86,9 @@ class _Page:
         yield from self._requests(target.survey)
         for group in _by(failed, lambda item: item.rule):
             yield from self._failed(group)
+        for group in _by(_of(target, Outcome.KNOWN), lambda item: item.rule):
+            yield from self._known(group)
+        yield from self._alarms(target)
         for group in _by(_of(target, Outcome.ADVISORY), lambda item: item.rule):
             yield from self._advisory(group)
         yield from self._blocked(_of(target, Outcome.BLOCKED))
@@ -124,6 +127,25 @@ class _Page:
         yield from self._whole("spec", first.source)
         if first.curl:
             yield _line(f"{_INDENT}{first.curl}")
+
+    def _known(self, group: Sequence[ReportedFinding]) -> Iterator[Line]:
+        yield ("", {})
+        yield from self._heading(f"{_title('KNOWN', group)}{self._subjects(group)}", yellow=True)
+        messages = _by(group, lambda item: item.message)
+        for same in messages[: self._shown]:
+            yield from self._paragraph(one_line(same[0].message, _BRIEF))
+        for reason in list(dict.fromkeys(item.reason for item in group))[: self._shown]:
+            yield from self._labelled("reason", one_line(reason, _BRIEF))
+
+    def _alarms(self, target: Target) -> Iterator[Line]:
+        """Yield what the baseline and the comparison with an earlier report say."""
+        for section in told(target, self._shown, brief=self._verbosity < 0):
+            if self._verbosity >= 0:
+                yield ("", {})
+            yield _line(section.heading, bold=True)
+            yield from (_line(f"{_INDENT}{problem}", red=True) for problem in section.problems)
+            for text in section.paragraphs:
+                yield from self._paragraph(text, hanging=2)
 
     def _advisory(self, group: Sequence[ReportedFinding]) -> Iterator[Line]:
         first = group[0]
@@ -186,7 +208,7 @@ class _Page:
                 file = folder / target.transcript.file
                 yield _line(f"transcript: {file} (judge it again, offline, with --adcp-replay)")
         findings = [finding for target in report.targets for finding in target.findings]
-        for outcome in (Outcome.FAILED, Outcome.ADVISORY, Outcome.BLOCKED):
+        for outcome in (Outcome.FAILED, Outcome.KNOWN, Outcome.ADVISORY, Outcome.BLOCKED):
             if rule := next((finding.rule for finding in findings if finding.outcome is outcome), None):
                 yield _line(f"more about a rule: pytest --adcp-explain {rule}")
                 return
@@ -263,7 +285,9 @@ def _verdict(target: Target) -> list[str]:
         return [f"{target.verdict}: {target.diagnosis.message}"]
     facts = f" ({', '.join(_facts(target))})"
     if target.verdict is Verdict.NONCONFORMANT:
-        return [f"nonconformant: {_failures(target)}{facts}", *target.reasons]
+        known = len(_of(target, Outcome.KNOWN))
+        beside = f", {known} known" if known else ""
+        return [f"nonconformant{beside}: {_failures(target)}{facts}", *target.reasons]
     if target.verdict is Verdict.INCONCLUSIVE:
         reason, *others = target.reasons or ("nothing failed, and too little could be judged",)
         return [f"inconclusive: {reason}{facts}", *others]
@@ -273,13 +297,13 @@ def _verdict(target: Target) -> list[str]:
 
 
 def _failures(target: Target) -> str:
-    failed = _of(target, Outcome.FAILED)
+    failed = [finding for finding in target.findings if finding.is_broken]
     musts = {finding.rule for finding in failed if finding.level is Level.MUST}
     shoulds = {finding.rule for finding in failed} - musts
     levels = ((Level.MUST, musts), (Level.SHOULD, shoulds))
     rules = [plural(len(ids), f"{level} rule") for level, ids in levels if ids]
     subjects = {finding.subject for finding in failed}
-    subjects |= {_TRY.sub("", subject) for subject in subjects}
+    subjects |= {stable_subject(subject) for subject in subjects}
     hit = sum(call.subject in subjects for call in target.calls)
     where = f" on {hit} of {plural(len(target.calls), 'call')}" if hit else ""
     return f"{' and '.join(rules)} failed{where}"

@@ -50,6 +50,10 @@ rate: 5/s
 record: run.jsonl
 replay: run.jsonl
 report_dir: out
+baseline: known.yaml
+write_baseline: known.yaml
+compare: last.json
+fail_on: new
 strict: true
 spec: 3.1
 schemas: bundles

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest_adcp.harness.alarms import AlarmSettings
 from pytest_adcp.harness.calls import Expect
 from pytest_adcp.harness.library.settings import LibrarySettings
 from pytest_adcp.harness.options import BY_NAME, OPTIONS
@@ -75,6 +76,7 @@ def test_defaults() -> None:
         schemas=None,
         report_dir=Path.cwd() / "adcp-report",
         record=None,
+        alarms=AlarmSettings(),
         strict=False,
         production=False,
         library=LibrarySettings(None, None, Path.cwd(), 10.0, 0, 0, (), Path.cwd() / "adcp-report"),
@@ -150,6 +152,14 @@ WRONG = [
     ([CLIENT, "--adcp-client-command=x 'y"], None, """--adcp-client-command: "x 'y" is no command: No closing quotation"""),
     ([CLIENT, "--adcp-fuzz=-1"], None, "--adcp-fuzz: must be a whole number from 0 to 10000000, not \"-1\""),
     ([CLIENT, "--adcp-vectors=gone.json"], None, '--adcp-vectors: "gone.json" cannot be read: No such file'),
+    ([URL, "--adcp-baseline=gone.yaml"], None, '--adcp-baseline: "gone.yaml" cannot be read: No such file'),
+    ([URL, "--adcp-baseline=a.yaml", "--adcp-write-baseline=b.yaml"], None, '--adcp-baseline: "a.yaml" cannot be read: No such file'),
+    ([URL, "--adcp-write-baseline=."], None, '--adcp-write-baseline: "." is not a file in a folder that is there'),
+    ([URL], "write_baseline: gone/b.yaml", 'adcp.yaml, line 1, write_baseline: "gone/b.yaml" is not a file in a folder that is there'),
+    ([URL, "--adcp-compare=gone.json"], None, '--adcp-compare: "gone.json" cannot be read: No such file'),
+    ([URL, "--adcp-fail-on=new"], None, "--adcp-fail-on: new needs an earlier report.json to compare with: --adcp-compare FILE"),
+    ([URL, "--adcp-fail-on=newest"], None,
+     '--adcp-fail-on: unknown kind of failure "newest"; did you mean "new"? (known: failed, new)'),
     ([URL, "--adcp-ca-file=gone.pem"], None, '--adcp-ca-file: "gone.pem" cannot be read: No such file'),
     ([URL, "--adcp-ca-file=env"], None, "--adcp-ca-file: env asks for SSL_CERT_FILE, which is not set"),
     ([URL, "--adcp-client-cert=gone.pem"], None, '--adcp-client-cert: "gone.pem" cannot be read: No such file'),
@@ -238,6 +248,7 @@ def test_which_options_decide_what_is_sent() -> None:
         *("config", "explain", "no-transcript", "production", "profile", "replay", "report-dir", "rules"),
         *("schemas", "spec", "strict", "tool", "trace", "vectors"),
         *("extractor", "client-command", "extractor-timeout", "fuzz", "seed"),
+        *("baseline", "write-baseline", "compare", "fail-on"),
     }
 
 

@@ -1,0 +1,234 @@
+"""What a nightly run alarms on: the baseline, the earlier report that it is compared with, and which failures count."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_adcp.reports import compare, model
+
+from . import values
+from .baseline import PLACEHOLDER, Baseline, Reviewed, State
+from .baseline_file import read_baseline, write_baseline
+from .config import ConfigError, shown_path
+from .explain import all_rules
+from .given import Givens, existing, located
+from .rules import Rule
+from .text import quote, safe
+from .verdict import Finding, Outcome
+
+
+class FailOn(StrEnum):
+    """Which failures make the exit code 1."""
+
+    FAILED = "failed"
+    NEW = "new"  # those that the earlier report does not have
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmSettings:
+    """What was asked for. Paths are absolute."""
+
+    baseline: Path | None = None
+    write_baseline: Path | None = None
+    compare: Path | None = None
+    fail_on: FailOn = FailOn.FAILED
+
+    def public(self) -> dict[str, Any]:
+        """Return the settings as JSON data for a report."""
+        files = {
+            "baseline": self.baseline,
+            "write_baseline": self.write_baseline,
+            "compare": self.compare,
+        }
+        shown = {name: shown_path(path) if path else None for name, path in files.items()}
+        return shown | {"fail_on": str(self.fail_on)}
+
+
+def alarm_settings(givens: Givens) -> AlarmSettings:
+    """Work out what to alarm on.
+
+    Raises:
+        pytest.UsageError: a file is missing or cannot be one, or there is nothing to compare with.
+    """
+    write = givens.get("write-baseline")
+    written = located(write, write.value) if write else None
+    if write is not None and written is not None and (written.is_dir() or not written.parent.is_dir()):
+        raise write.fail(f"{quote(write.value, 100)} is not a file in a folder that is there")
+    found = givens.get("baseline")
+    read = located(found, found.value) if found else None
+    # A baseline that this run is to write need not be there yet.
+    if found is not None and read is not None and (written is None or read.resolve() != written.resolve()):
+        read = existing(found, found.value)
+    compare = givens.file("compare")
+    fail_on = givens.get("fail-on")
+    which = fail_on.read(_fail_on) if fail_on else FailOn.FAILED
+    if fail_on is not None and which is FailOn.NEW and compare is None:
+        raise fail_on.fail("new needs an earlier report.json to compare with: --adcp-compare FILE")
+    return AlarmSettings(read, written, compare, which)
+
+
+def _fail_on(value: object) -> FailOn:
+    return FailOn(values.choice(value, list(FailOn), "kind of failure"))
+
+
+class Alarms:
+    """The baseline and the earlier report of one target in one run."""
+
+    def __init__(self, settings: AlarmSettings) -> None:
+        """Remember what was asked for; read() reads the files."""
+        self._settings = settings
+        self._today = datetime.now(UTC).date()
+        self._baseline: Baseline | None = None
+        self._written_over: Baseline | None = None  # what the file to write holds
+        self._previous: model.Report | None = None
+        self._reviewed: Sequence[Reviewed] = ()
+        self._told: list[str] = []
+        self.wrote = True  # False: a baseline was asked for and could not be written
+
+    # -- before anything is sent -----------------------------------------------------------------------------
+
+    def read(self, target: tuple[str, str] | None) -> None:
+        """Read all files.
+
+        Args:
+            target: name and URL of the target of this run, to be found in the earlier report; None in a worker,
+                which needs the baseline only.
+
+        Raises:
+            pytest.UsageError: a file cannot be used, or written.
+        """
+        read, write = self._settings.baseline, self._settings.write_baseline
+        if read is not None and read.exists():
+            self._baseline = _read(read)
+        if target is None:
+            return
+        if write is not None:
+            same = read is not None and read.resolve() == write.resolve()
+            self._written_over = self._baseline if same else _read(write) if write.exists() else None
+            _try_to_write(write)
+        if self._settings.compare is not None:
+            self._previous = _previous(self._settings.compare, *target)
+
+    # -- while rules are judged ------------------------------------------------------------------------------
+
+    def excused(self, rule: Rule, finding: Finding) -> Finding:
+        """Return a finding as the baseline sees it."""
+        return finding if self._baseline is None else self._baseline.excused(rule, finding, self._today)
+
+    # -- afterwards ------------------------------------------------------------------------------------------
+
+    def conclude(
+        self, findings: Sequence[Finding], *, whole: bool, usable: bool, left_out: Collection[str]
+    ) -> None:
+        """Hold the baseline against what was found, and write the one that was asked for.
+
+        Args:
+            findings: everything judged.
+            whole: whether nothing narrowed the run and the survey came to its end.
+            usable: whether the run says anything at all: the target was surveyed, and no rule broke.
+            left_out: calls and tools that the plan left out.
+        """
+        if self._baseline is not None:
+            self._reviewed = self._baseline.review(
+                findings, whole=whole and usable, left_out=left_out, today=self._today
+            )
+        path = self._settings.write_baseline
+        if path is None:
+            return
+        shown = safe(shown_path(path), 400)
+        if not usable or not findings:
+            self._told.append(f"baseline not written: nothing to go by; {shown} is as it was")
+            return
+        old = self._written_over
+        reviewed = old.review(findings, whole=whole, left_out=left_out, today=self._today) if old else []
+        try:
+            written = write_baseline(path, old, reviewed, findings, whole=whole)
+        except (OSError, ConfigError) as error:
+            self.wrote = False
+            why = f"{shown}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+            self._told.append(f"baseline not written: {safe(why, 600)}")
+            return
+        part = "" if whole else ", of a run that judged only a part"
+        self._told.append(f"baseline written: {shown}: {written}{part}")
+
+    def told(self) -> list[str]:
+        """Return what there is to say about the baseline that was to be written."""
+        return self._told
+
+    def baseline(self, rules: Sequence[Rule]) -> model.Baseline | None:
+        """Return what the report says of the baseline; `rules` are those that ran."""
+        if self._baseline is None:
+            return None
+        entries = [
+            model.BaselineEntry(
+                safe(item.entry.rule),
+                safe(item.entry.subject, 600),
+                item.entry.line,
+                item.state,
+                safe(item.entry.reason, 600),
+                safe(item.why, 600),
+            )
+            for item in self._reviewed
+            if item.state is not State.USED or item.entry.reason == PLACEHOLDER
+        ]
+        newer = [rule.id for rule in rules if not self._baseline.knows(rule)]
+        file = safe(shown_path(self._baseline.path), 400)
+        return model.Baseline(file, safe(self._baseline.rules_version), tuple(entries), tuple(newer))
+
+    def compared(self, report: model.Report) -> model.Report:
+        """Return the report with what has changed since the earlier one."""
+        if self._previous is None:
+            return report
+        return compare.with_comparison(self._previous, report)
+
+    def alarm(self, report: model.Report) -> bool | None:
+        """Return whether something counts as a failure; None where the verdict alone says so."""
+        if self._baseline is None and self._settings.fail_on is FailOn.FAILED:
+            return None
+        (target,) = report.targets
+        failed = [finding for finding in target.findings if finding.outcome is Outcome.FAILED]
+        if self._settings.fail_on is FailOn.NEW:
+            failed = compare.new_failures(target)
+        # A stale entry of a file that this run wrote anew is gone already.
+        ours = self._written_over is self._baseline and self.wrote
+        wrong = {State.EXPIRED} if ours else {State.EXPIRED, State.STALE}
+        return bool(failed) or any(item.state in wrong for item in self._reviewed)
+
+
+def _read(path: Path) -> Baseline:
+    try:
+        return read_baseline(path, {rule.id for rule in all_rules()})
+    except ConfigError as error:
+        raise pytest.UsageError(f"adcp: {error}") from None
+
+
+def _try_to_write(path: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            pass
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise pytest.UsageError(
+            f"adcp: the baseline cannot be written to {safe(str(path), 400)}: {why}"
+        ) from None
+
+
+def _previous(path: Path, name: str, url: str) -> model.Report:
+    try:
+        previous = model.load(path)
+    except model.ReportError as error:
+        raise pytest.UsageError(f"adcp: --adcp-compare: {safe(str(error), 600)}") from None
+    if compare.matching(previous, name, url) is None:
+        has = ", ".join(f"{target.name} ({target.url})" for target in previous.targets) or "no target"
+        raise pytest.UsageError(
+            f"adcp: --adcp-compare: {safe(shown_path(path), 400)} is about another target: it has {safe(has, 400)}, "
+            f"and this run judges {safe(name)} ({safe(url)})"
+        )
+    return previous
