@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
-
-import pytest
+from typing import TYPE_CHECKING
 
 from .classify import Class
 from .evidence import Evidence
 from .release import BEFORE_3, WHY_BEFORE_3, numbers
 from .rules import Judged, Profile
 from .schema_bundle import HOW_TO_GET
-from .selection import Selection
 from .subjects import HOW_TO_SAY_PRODUCTION, Answer, Result
 from .text import plural, safe
 from .transcript import End, Kind
+
+if TYPE_CHECKING:
+    import pytest
+
+    from .selection import Selection
 
 
 def narrowed(config: pytest.Config, selection: Selection, tools: tuple[str, ...], *, left: bool) -> str:

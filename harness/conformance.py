@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,38 +13,34 @@ from typing import Any
 import anyio
 import pytest
 from pytest_adcp import suites
-from pytest_adcp.reports import build, model, terminal
+from pytest_adcp.reports import build, model, outputs, terminal
 from pytest_adcp.suites.connected_apps.checklist import checklist
 
-from . import conclusion, options
+from . import conclusion, judging, options
 from .alarms import Alarms
 from .config import shown_path
 from .demo import FOR_APPS, DemoError, demo_seller
-from .diagnosis import LEGACY
 from .evidence import Evidence
 from .given import DEMO
 from .items import RuleItem, Suites, judge_item, status
+from .judging import order_of
 from .library.bench import Libraries, libraries
-from .plan import Plan, PlanRequest, describe
+from .plan import Plan, describe
 from .progress import Progress
 from .redact import Redactor
-from .rules import Level, Profile, Rule, load
+from .rules import Level, Profile, Rule
 from .schema_bundle import BundleError, find_bundle
 from .schemas import Validators
 from .selection import SUITES, Selection
 from .settings import Settings
-from .subjects import Entry, Gap
-from .survey import Order, Surveyor
+from .subjects import Entry
+from .survey import Surveyor
 from .target import Target
-from .tasks import CAPABILITIES
 from .text import safe
-from .tls import ssl_context
-from .transcript import Diagnosis, Kind, Transcript, TranscriptError, file_digest
+from .transcript import Diagnosis, Transcript, TranscriptError, file_digest
 from .verdict import ExitCode, Finding, Judgement, Outcome, conclude, exit_code
-from .wire import Connection
 
 _TRANSCRIPT = "transcript.jsonl"
-_NO_LEGACY = "connected-apps.no-legacy-sse"
 _REPORT = "report.json"
 
 
@@ -98,6 +93,7 @@ class Conformance:
         self._digest = ""
         self._plan: Plan | None = None
         self._report: model.Report | None = None
+        self._unwritten: list[str] = []
         self._cleanup = ExitStack()
         self._is_worker = hasattr(config, "workerinput")
 
@@ -180,14 +176,7 @@ class Conformance:
         self.evidence = self._evidence(self._transcript)
 
     def _evidence(self, transcript: Transcript) -> Evidence:
-        spec, production = self.settings.spec, self.settings.production
-        return Evidence(
-            transcript,
-            spec=spec,
-            schemas=self._schemas,
-            production=production,
-            standards=replace(self.settings.standards, oauth=self.settings.oauth),
-        )
+        return judging.evidence_of(transcript, self.settings, self._schemas)
 
     def _survey(self) -> None:
         with ExitStack() as stack:
@@ -201,7 +190,7 @@ class Conformance:
             assert target is not None
             progress = Progress(self.config, trace=self.settings.trace)
             progress.begin(target.display_url)
-            surveyor = Surveyor(self._order(target), progress=progress.show, trace=progress.trace)
+            surveyor = Surveyor(order_of(self.settings, target), progress=progress.show, trace=progress.trace)
             try:
                 anyio.run(surveyor.run)
             except KeyboardInterrupt:
@@ -219,44 +208,6 @@ class Conformance:
         if not self.settings.plan_only:
             self._keep(surveyor.transcript())
         self.evidence = self._evidence(self._transcript or surveyor.transcript())
-
-    def _order(self, target: Target) -> Order:
-        settings = self.settings
-        shaping = {
-            "demo": settings.demo,
-            "credentials": [str(kind) for kind in target.credentials.kinds],
-            "allow_mutating": settings.mutating,
-            "tools": list(settings.tools),
-            "auto": settings.auto,
-            "probes": settings.probes,
-            "connected_apps": settings.app is not None,
-            "interop": settings.interop,
-        }
-        request = PlanRequest(
-            auto=settings.auto,
-            probes=settings.probes,
-            interop=settings.interop,
-            allow_mutating=settings.mutating,
-            tools=settings.tools,
-            account=settings.account,
-            sandbox_account=settings.sandbox_account,
-            calls=settings.calls,
-            app=settings.app,
-        )
-        tls = (
-            ssl_context(settings.ca_file, settings.client_cert)
-            if settings.ca_file or settings.client_cert
-            else None
-        )
-        return Order(
-            target,
-            Connection(tls, settings.proxy, identified=settings.client_cert is not None),
-            settings.limits,
-            request,
-            shaping,
-            only_plan=settings.plan_only,
-            secrets=settings.secrets(),
-        )
 
     def _keep(self, transcript: Transcript) -> None:
         """Save the transcript where it was asked for; workers and the report read it from there."""
@@ -289,21 +240,11 @@ class Conformance:
 
     def rules(self) -> list[Rule]:
         """Return the rules that this run tries; one stands for all where the target could not be surveyed."""
-        modules: list[str] = []
         if self.settings.plan_only:
             return []
-        if self._judges_server and self.evidence is not None and self.unusable is None:
-            modules += suites.CORE if Profile.CORE in self.settings.profiles else ()
-            modules += suites.CONNECTED_APPS if Profile.CONNECTED_APPS in self.settings.profiles else ()
-        if Profile.CLIENT in self.settings.profiles:
-            modules += suites.CLIENT
-        rules = load(module for module in modules if self.selection.takes(module))
-        return [*rules, *(rule for rule in load(suites.CONNECTED_APPS) if self._is_told(rule))]
-
-    def _is_told(self, rule: Rule) -> bool:
-        """Whether a rule says of a target that could not be surveyed why not: that it speaks the old transport alone."""
-        old = self.unusable is not None and self.unusable.cause == LEGACY
-        return old and Profile.CONNECTED_APPS in self.settings.profiles and rule.id == _NO_LEGACY
+        return judging.rules_of(
+            self.settings, self.selection.takes, server=self.evidence is not None, unusable=self.unusable
+        )
 
     def entries(self, rule: Rule) -> tuple[Entry, ...]:
         """Return what a rule is tried on."""
@@ -311,18 +252,7 @@ class Conformance:
             assert self._libraries is not None
             return self._libraries.entries(rule)
         assert self.evidence is not None
-        entries = self.evidence.of(rule)
-        if not self.settings.tools:
-            return entries
-        kept = tuple(entry for entry in entries if self._wants(entry))
-        return kept or (Gap("-", "--adcp-tool leaves no call to judge", blocked=False),)
-
-    def _wants(self, entry: Entry) -> bool:
-        exchange = entry.exchange
-        if exchange is None or exchange.kind not in (Kind.CALL, Kind.POLL):
-            return True
-        tool = exchange.subject.partition("/")[0]
-        return tool == CAPABILITIES or conclusion.wanted(self.settings.tools, tool)
+        return judging.entries_of(self.evidence, rule, self.settings.tools)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the packaged suites as rules x subjects."""
@@ -399,11 +329,17 @@ class Conformance:
         )
         self._report = self.alarms.compared(self._build_report(judgement, partial))
         model.save(self._report, self.settings.report_dir / _REPORT)
+        self._unwritten = outputs.write_outputs(
+            self._report,
+            self.settings.report_dir,
+            sarif_file=self.settings.sarif,
+            requirements={rule.id: rule.requirement for rule in self.rules()},
+        )
         code = exit_code(
             judgement,
             faults=self._faults,
             unusable=self.unusable is not None
-            and not any(found.rule == _NO_LEGACY for found in self.findings),
+            and not any(found.rule == judging.NO_LEGACY for found in self.findings),
             partial=bool(partial) and not conclusion.matches_nothing(gaps),
             judged=len(self.findings),
             alarm=self.alarms.alarm(self._report),
@@ -436,6 +372,8 @@ class Conformance:
             report_file=self.settings.report_dir / _REPORT,
         ):
             write(line, **markup)
+        for line in self._unwritten:
+            write(f"adcp: {line}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
         """Remove what was only kept for the run."""

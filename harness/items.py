@@ -101,7 +101,9 @@ class Reachable(pytest.Item):
         parent = self.parent
         assert isinstance(parent, Suites)
         assert parent.run.unusable is not None
-        pytest.fail(f"{parent.run.unusable.message}\n{parent.run.unusable.cure}", pytrace=False)
+        # A recording may be a foreign file.
+        message, cure = safe(parent.run.unusable.message, 600), safe(parent.run.unusable.cure, 600)
+        pytest.fail(f"{message}\n{cure}", pytrace=False)
 
 
 class RuleItem(pytest.Item):
@@ -207,13 +209,16 @@ def _plain(finding: Finding) -> dict[str, Any]:
 
 
 def _properties(finding: Finding) -> list[tuple[str, object]]:
-    return [
+    found: list[tuple[str, object]] = [
         ("rule", finding.rule),
         ("level", str(finding.level)),
         ("outcome", str(finding.outcome)),
         ("subject", finding.subject),
         ("source", finding.source),
     ]
+    if finding.pointer is not None:
+        found.append(("pointer", finding.pointer))
+    return found
 
 
 def _text(finding: Finding) -> str:

@@ -207,6 +207,12 @@ OPTIONS = (
         "WHICH",
         key=("fail_on",),
     ),
+    Option(
+        "sarif",
+        "Write what failed in this file too, in SARIF 2.1.0 for code scanning (default no).",
+        "FILE",
+        key=("sarif",),
+    ),
     Option("strict", "Let a broken SHOULD fail the run (default no: it is an advisory).", key=("strict",)),
     Option("explain", "Explain a rule, what it asks for and how to fix it, and exit.", "RULE"),
     Option("rules", "List all rules and exit."),

@@ -62,6 +62,7 @@ class Settings:
     report_dir: Path
     record: Path | None
     alarms: AlarmSettings
+    sarif: Path | None
     strict: bool
     production: bool
     library: LibrarySettings
@@ -94,7 +95,9 @@ class Settings:
                 "mutating": self.mutating,
                 "only": self.plan_only,
             },
-            "connected_apps": asdict(self.app) | {"oauth": self.oauth} if self.app else None,
+            "connected_apps": (asdict(self.app) | {"oauth": self.oauth} | self.standards.changes())
+            if self.app
+            else None,
             "calls": [f"{call.tool}/{call.name}" for call in self.calls],
             "account": redact_members(self.account),
             "sandbox_account": redact_members(self.sandbox_account),
@@ -105,6 +108,7 @@ class Settings:
             "strict": self.strict,
             "production": self.production,
             "record": _shown(self.record),
+            "sarif": _shown(self.sarif),
             "report_dir": _shown(self.report_dir),
             "vectors": [_shown(path) for path in self.library.vectors],
             **self.library.public(),
@@ -151,7 +155,8 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
         schemas=_schemas(givens),
         report_dir=report_dir,
-        record=_record(givens),
+        record=_file_to_write(givens, "record"),
+        sarif=_file_to_write(givens, "sarif"),
         alarms=alarm_settings(givens),
         strict=_flag(givens.get("strict")),
         production=_flag(givens.get("production")),
@@ -328,8 +333,8 @@ def _schemas(givens: Givens) -> Path | None:
     return path
 
 
-def _record(givens: Givens) -> Path | None:
-    found = givens.get("record")
+def _file_to_write(givens: Givens, option: str) -> Path | None:
+    found = givens.get(option)
     if found is None:
         return None
     path = located(found, found.value)

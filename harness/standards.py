@@ -49,6 +49,14 @@ class Standards:
             return "the limit in adcp.yaml"
         return "this harness's limit" if name in self.chosen_by_us else "the platform's limit"
 
+    def changes(self) -> dict[str, dict[str, Any]]:
+        """Return what differs from the packaged standards, as `changed` takes it again."""
+        base = packaged()
+        return {
+            "limits": {name: self.limits[name] for name in sorted(self.chosen_by_operator)},
+            "words": {name: list(words) for name, words in self.words.items() if words != base.words[name]},
+        }
+
     @cached_property
     def _sets(self) -> Mapping[str, frozenset[str]]:
         return {name: frozenset(entries) for name, entries in self.words.items()}

@@ -67,7 +67,7 @@ class _Page:
 
     def target(self, target: Target) -> Iterator[Line]:
         """Yield all there is to say about one target."""
-        first, *others = _verdict(target)
+        first, *others = verdict_lines(target)
         yield _line(first, bold=True, **{_COLOURS[target.verdict]: True})
         if target.diagnosis is not None:
             yield from self._labelled("server", target.diagnosis.message if target.findings else "")
@@ -75,23 +75,23 @@ class _Page:
             yield from self._labelled("cure", target.diagnosis.cure)
         if _is_unusable(target):
             return
-        failed = _of(target, Outcome.FAILED)
+        failed = of(target, Outcome.FAILED)
         if self._verbosity < 0:
-            yield from (_line(self._failure(group)) for group in _by(failed, lambda item: item.rule))
+            yield from (_line(self._failure(group)) for group in by(failed, lambda item: item.rule))
             yield from self._alarms(target)
             return
         for reason in others:
             yield from self._paragraph(f"also: {reason}")
-        yield _line(_counts(target))
+        yield _line(counts_line(target))
         yield from self._requests(target.survey)
-        for group in _by(failed, lambda item: item.rule):
+        for group in by(failed, lambda item: item.rule):
             yield from self._failed(group)
-        for group in _by(_of(target, Outcome.KNOWN), lambda item: item.rule):
+        for group in by(of(target, Outcome.KNOWN), lambda item: item.rule):
             yield from self._known(group)
         yield from self._alarms(target)
-        for group in _by(_of(target, Outcome.ADVISORY), lambda item: item.rule):
+        for group in by(of(target, Outcome.ADVISORY), lambda item: item.rule):
             yield from self._advisory(group)
-        yield from self._blocked(_of(target, Outcome.BLOCKED))
+        yield from self._blocked(of(target, Outcome.BLOCKED))
         yield from self._not_checked(target.not_checked)
         yield from self._observed(target.observations)
         yield from self._to_tick(target.checklist)
@@ -117,7 +117,7 @@ class _Page:
             yield from self._labelled("also", text)
         if rest := len(first.further[self._shown :]) if self._shown else 0:
             yield from self._paragraph(f"and {plural(rest, 'other line')} about it, in report.json")
-        messages = _by(group, lambda item: item.message)
+        messages = by(group, lambda item: item.message)
         for same in messages[1 : self._shown]:
             yield from self._paragraph(f"also{self._subjects(same)}: {same[0].message}")
         if rest := len(messages[self._shown :]) if self._shown else 0:
@@ -131,7 +131,7 @@ class _Page:
     def _known(self, group: Sequence[ReportedFinding]) -> Iterator[Line]:
         yield ("", {})
         yield from self._heading(f"{_title('KNOWN', group)}{self._subjects(group)}", yellow=True)
-        messages = _by(group, lambda item: item.message)
+        messages = by(group, lambda item: item.message)
         for same in messages[: self._shown]:
             yield from self._paragraph(one_line(same[0].message, _BRIEF))
         for reason in list(dict.fromkeys(item.reason for item in group))[: self._shown]:
@@ -152,7 +152,7 @@ class _Page:
         yield ("", {})
         yield from self._heading(f"{_title('ADVISORY', group)}{self._subjects(group)}", yellow=True)
         if self._verbosity > 0:
-            for same in _by(group, lambda item: item.message):
+            for same in by(group, lambda item: item.message):
                 yield from self._paragraph(same[0].message)
             yield from self._labelled("fix", first.fix)
             yield from self._whole("spec", first.source)
@@ -162,14 +162,14 @@ class _Page:
 
     def _blocked(self, findings: Sequence[ReportedFinding]) -> Iterator[Line]:
         # All of them: each keeps something from being judged, and none may hide behind a count.
-        for group in _by(findings, lambda item: item.message):
+        for group in by(findings, lambda item: item.message):
             yield ("", {})
             yield from self._heading(f"BLOCKED: {group[0].message}", yellow=True)
             rules = self._some([item.rule for item in group])
             yield from self._paragraph(f"not judged: {rules}{self._subjects(group)}")
 
     def _not_checked(self, left_out: Sequence[NotChecked]) -> Iterator[Line]:
-        groups = _by(left_out, lambda item: item.why)
+        groups = by(left_out, lambda item: item.why)
         if groups:
             yield ("", {})
             yield _line("NOT CHECKED", bold=True)
@@ -255,14 +255,16 @@ def _line(text: str, **markup: bool) -> Line:
     return safe(text, _COMMAND), markup
 
 
-def _of(target: Target, outcome: Outcome) -> list[ReportedFinding]:
+def of(target: Target, outcome: Outcome) -> list[ReportedFinding]:
+    """Return the findings of a target that have an outcome."""
     return [finding for finding in target.findings if finding.outcome is outcome]
 
 
 Item = TypeVar("Item")
 
 
-def _by(items: Iterable[Item], key: Callable[[Item], str]) -> list[list[Item]]:
+def by(items: Iterable[Item], key: Callable[[Item], str]) -> list[list[Item]]:
+    """Return items in groups, each in the place of its first."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -279,19 +281,19 @@ def _title(word: str, group: Sequence[ReportedFinding]) -> str:
     return f"{word} {group[0].rule} ({level})"
 
 
-def _verdict(target: Target) -> list[str]:
+def verdict_lines(target: Target) -> list[str]:
     """Return the verdict line and what has to be said beside it."""
     if target.diagnosis is not None and _is_unusable(target):
         return [f"{target.verdict}: {target.diagnosis.message}"]
     facts = f" ({', '.join(_facts(target))})"
     if target.verdict is Verdict.NONCONFORMANT:
-        known = len(_of(target, Outcome.KNOWN))
+        known = len(of(target, Outcome.KNOWN))
         beside = f", {known} known" if known else ""
         return [f"nonconformant{beside}: {_failures(target)}{facts}", *target.reasons]
     if target.verdict is Verdict.INCONCLUSIVE:
         reason, *others = target.reasons or ("nothing failed, and too little could be judged",)
         return [f"inconclusive: {reason}{facts}", *others]
-    passed = {finding.rule for finding in _of(target, Outcome.PASSED)}
+    passed = {finding.rule for finding in of(target, Outcome.PASSED)}
     where = f" on {plural(len(target.calls), 'call')}" if target.calls else ""
     return [f"conformant: {plural(len(passed), 'rule')} passed{where}{facts}", *target.reasons]
 
@@ -321,7 +323,8 @@ def _facts(target: Target) -> Iterator[str]:
         yield "schemas not checked"
 
 
-def _counts(target: Target) -> str:
+def counts_line(target: Target) -> str:
+    """Return how many findings have each outcome, in a line."""
     counts = ((outcome, target.counts.get(outcome, 0)) for outcome in Outcome)
     words = [f"{count} {outcome.replace('-', ' ')}" for outcome, count in counts if count]
     return f"checks: {', '.join(words)}" if words else "nothing was judged"

@@ -54,6 +54,7 @@ baseline: known.yaml
 write_baseline: known.yaml
 compare: last.json
 fail_on: new
+sarif: adcp.sarif
 strict: true
 spec: 3.1
 schemas: bundles

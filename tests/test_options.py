@@ -157,6 +157,7 @@ ORDER = [
     ("tool", "a", "b,c", "[d, e]", lambda told: told.tools, (("a",), ("b", "c"), ("d", "e"), ())),
     ("report-dir", "a", "b", "c", lambda told: told.report_dir.name, ("a", "b", "c", "adcp-report")),
     ("record", "a", "b", "c", lambda told: told.record and told.record.name, ("a", "b", "c", None)),
+    ("sarif", "a", "b", "c", lambda told: told.sarif and told.sarif.name, ("a", "b", "c", None)),
     ("proxy", "http://a", "http://b", "http://c", lambda told: told.proxy, ("http://a", "http://b", "http://c", None)),
     ("sandbox-account", SANDBOX, '{"account_id": "b"}', '{"account_id": "c"}',
      lambda told: told.sandbox_account and told.sandbox_account["account_id"], ("sandbox-1", "b", "c", None)),

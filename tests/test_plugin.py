@@ -370,7 +370,9 @@ def test_no_transcript(tmp_path: Path, seller: str) -> None:
     done = run(tmp_path, f"--server-url={seller}", "--adcp-no-transcript")
     assert done.code == 0
     assert done.target["transcript"] is None
-    assert [path.name for path in (tmp_path / "adcp-report").iterdir()] == ["report.json"]
+    names = {path.name for path in (tmp_path / "adcp-report").iterdir()}
+    assert {"report.json", "report.md", "badge.json"} <= names
+    assert "transcript.jsonl" not in names
 
 
 def test_plan_prints_and_sends_no_calls(tmp_path: Path, seller: str) -> None:

@@ -77,6 +77,7 @@ def test_defaults() -> None:
         report_dir=Path.cwd() / "adcp-report",
         record=None,
         alarms=AlarmSettings(),
+        sarif=None,
         strict=False,
         production=False,
         library=LibrarySettings(None, None, Path.cwd(), 10.0, 0, 0, (), Path.cwd() / "adcp-report"),
@@ -246,6 +247,7 @@ SURVEYS = [option for option in OPTIONS if option.surveys]
 def test_which_options_decide_what_is_sent() -> None:
     assert {option.name for option in OPTIONS} - {option.name for option in SURVEYS} == {
         *("config", "explain", "no-transcript", "production", "profile", "replay", "report-dir", "rules"),
+        "sarif",
         *("schemas", "spec", "strict", "tool", "trace", "vectors"),
         *("extractor", "client-command", "extractor-timeout", "fuzz", "seed"),
         *("baseline", "write-baseline", "compare", "fail-on"),

@@ -1,0 +1,143 @@
+"""What a run's settings make of a target: what is asked of it, and which rules are tried on what. No pytest here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from pytest_adcp import suites
+
+from . import conclusion
+from .diagnosis import LEGACY
+from .evidence import Evidence
+from .plan import PlanRequest
+from .rules import Profile, Rule, load
+from .schemas import Validators
+from .standards import Standards
+from .subjects import Entry, Gap
+from .survey import Order
+from .target import Target
+from .tasks import CAPABILITIES
+from .tls import ssl_context
+from .transcript import Diagnosis, Kind, Transcript
+from .wire import Connection
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+NO_LEGACY = "connected-apps.no-legacy-sse"
+
+
+class Terms(Protocol):
+    """How a transcript is judged: what `Settings` says of it, and what a saved report says of its own run."""
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """Whose rules."""
+
+    @property
+    def spec(self) -> str | None:
+        """The AdCP release to judge against, whatever the server says."""
+
+    @property
+    def production(self) -> bool:
+        """Whether the server is a production one."""
+
+    @property
+    def standards(self) -> Standards:
+        """Limits and word lists of the connected-apps profile."""
+
+    @property
+    def oauth(self) -> str:
+        """The version of OAuth that the operator declares to the platform."""
+
+
+def order_of(settings: Settings, target: Target) -> Order:
+    """Return what a survey of a target is to do."""
+    shaping = {
+        "demo": settings.demo,
+        "credentials": [str(kind) for kind in target.credentials.kinds],
+        "allow_mutating": settings.mutating,
+        "tools": list(settings.tools),
+        "auto": settings.auto,
+        "probes": settings.probes,
+        "connected_apps": settings.app is not None,
+        "interop": settings.interop,
+    }
+    request = PlanRequest(
+        auto=settings.auto,
+        probes=settings.probes,
+        interop=settings.interop,
+        allow_mutating=settings.mutating,
+        tools=settings.tools,
+        account=settings.account,
+        sandbox_account=settings.sandbox_account,
+        calls=settings.calls,
+        app=settings.app,
+    )
+    tls = (
+        ssl_context(settings.ca_file, settings.client_cert)
+        if settings.ca_file or settings.client_cert
+        else None
+    )
+    return Order(
+        target,
+        Connection(tls, settings.proxy, identified=settings.client_cert is not None),
+        settings.limits,
+        request,
+        shaping,
+        only_plan=settings.plan_only,
+        secrets=settings.secrets(),
+    )
+
+
+def evidence_of(transcript: Transcript, settings: Terms, schemas: Validators | None) -> Evidence:
+    """Read a transcript the way the settings ask for."""
+    return Evidence(
+        transcript,
+        spec=settings.spec,
+        schemas=schemas,
+        production=settings.production,
+        standards=replace(settings.standards, oauth=settings.oauth),
+    )
+
+
+def rules_of(
+    settings: Terms, takes: Callable[[str], bool], *, server: bool, unusable: Diagnosis | None
+) -> list[Rule]:
+    """Return the rules to try; one stands for all where the target could not be surveyed.
+
+    Args:
+        takes: whether a module was selected, by its dotted name.
+        server: whether there is a transcript to judge.
+        unusable: why the target could not be surveyed, where it could not.
+    """
+    modules: list[str] = []
+    if server and unusable is None:
+        modules += suites.CORE if Profile.CORE in settings.profiles else ()
+        modules += suites.CONNECTED_APPS if Profile.CONNECTED_APPS in settings.profiles else ()
+    if Profile.CLIENT in settings.profiles:
+        modules += suites.CLIENT
+    rules = load(module for module in modules if takes(module))
+    if unusable is None or unusable.cause != LEGACY or Profile.CONNECTED_APPS not in settings.profiles:
+        return list(rules)
+    # Of a target that could not be surveyed one rule says why not: that it speaks the old transport alone.
+    return [*rules, *(rule for rule in load(suites.CONNECTED_APPS) if rule.id == NO_LEGACY)]
+
+
+def entries_of(evidence: Evidence, rule: Rule, tools: tuple[str, ...]) -> tuple[Entry, ...]:
+    """Return what a rule is tried on, where only the tools that the globs take are judged."""
+    entries = evidence.of(rule)
+    if not tools:
+        return entries
+    kept = tuple(entry for entry in entries if _wanted(entry, tools))
+    return kept or (Gap("-", "--adcp-tool leaves no call to judge", blocked=False),)
+
+
+def _wanted(entry: Entry, tools: tuple[str, ...]) -> bool:
+    exchange = entry.exchange
+    if exchange is None or exchange.kind not in (Kind.CALL, Kind.POLL):
+        return True
+    tool = exchange.subject.partition("/")[0]
+    return tool == CAPABILITIES or conclusion.wanted(tools, tool)

@@ -1,0 +1,228 @@
+"""`python -m pytest_adcp.reports`: other forms of a saved report, and whether it is what its transcript gives."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_adcp.harness.files import replace_file
+from pytest_adcp.harness.text import safe
+
+from . import model
+from .model import Report, ReportError
+
+_PROGRAM = "python -m pytest_adcp.reports"
+_STDOUT = "-"
+_DONE, _DIFFERS, _UNUSABLE = 0, 1, 2
+_EPILOG = """\
+exit codes:
+  0  the output is written; verify: the report is what the transcript gives
+  1  verify: the report is not what the transcript gives
+  2  the command line is wrong, a file cannot be read or is no report, or the output cannot be written
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code; what is wrong goes to stderr in one line."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except BrokenPipeError:
+        # Whoever reads has seen enough, as `head` has; nothing more can be written there, not even by the interpreter.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _DONE
+    except ReportError as error:
+        sys.stderr.write(f"{_PROGRAM}: {safe(str(error), 600)}\n")
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"{_PROGRAM}: {safe(f'{name}{error.strerror or error}', 600)}\n")
+    return _UNUSABLE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        _PROGRAM,
+        description="Turn report.json into other forms, or check it against its transcript.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    if _is_there("html"):
+        html = _command(commands, "html", "one page with everything, for people", _html, many=False)
+        html.add_argument(
+            "--transcript", type=Path, metavar="FILE", help="the transcript, where it was moved"
+        )
+    md = _command(commands, "md", "Markdown, for a pull request", _markdown)
+    md.add_argument(
+        "--limit",
+        type=int,
+        default=65_536,
+        metavar="BYTES",
+        help="most bytes to write (default 65536, a comment)",
+    )
+    badge = _command(commands, "badge", "a badge: JSON for shields.io, or an SVG", _badge)
+    badge.add_argument("--svg", action="store_true", help="write an SVG (default where OUT ends in .svg)")
+    _command(commands, "sarif", "SARIF 2.1.0, for code scanning", _sarif)
+    verify = commands.add_parser(
+        "verify",
+        help="judge a transcript again, and say whether the report is what it gives",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verify.add_argument("report", type=Path, metavar="REPORT", help="report.json")
+    verify.add_argument(
+        "transcript",
+        type=Path,
+        nargs="?",
+        metavar="TRANSCRIPT",
+        help="transcript.jsonl (default the one that the report names)",
+    )
+    verify.add_argument(
+        "--schemas", type=Path, metavar="DIR", help="the AdCP schemas that the report was judged with"
+    )
+    verify.set_defaults(run=_verify)
+    if _is_there("fleet_commands"):
+        importlib.import_module(f"{__package__}.fleet_commands").register(commands)
+    return parser
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(f"{__package__}.{module}") is not None
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    about: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    many: bool = True,
+) -> argparse.ArgumentParser:
+    """Add a subcommand that turns reports into one text."""
+    command = commands.add_parser(
+        name,
+        help=about,
+        description=f"Write {about}.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument(
+        "files", type=Path, nargs="+" if many else 1, metavar="FILE", help="report.json; - is stdin"
+    )
+    command.add_argument(
+        "-o", dest="out", default=_STDOUT, metavar="OUT", help="where to write (default -, stdout)"
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _load(path: Path) -> Report:
+    return model.loads(sys.stdin.buffer.read(), "stdin") if str(path) == _STDOUT else model.load(path)
+
+
+def _together(files: Sequence[Path]) -> Report:
+    """Return several reports as one; what is said of the whole run is the first one's."""
+    first, *others = [_load(file) for file in files]
+    return replace(first, targets=tuple(target for each in (first, *others) for target in each.targets))
+
+
+def _write(text: str, out: str) -> int:
+    data = text.encode("utf-8", "replace")
+    if out == _STDOUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return _DONE
+    try:
+        replace_file(Path(out), [data], mode=0o644)
+    except OSError as error:
+        raise ReportError(f"{out} cannot be written: {error.strerror or error}") from None
+    return _DONE
+
+
+def _html(options: argparse.Namespace) -> int:
+    from pytest_adcp.harness.transcript import Transcript, TranscriptError
+
+    html = importlib.import_module(f"{__package__}.html")
+    (file,) = options.files
+    report = _load(file)
+    if options.transcript is None:
+        transcript = html.recorded(report, file.parent)
+    else:
+        try:
+            transcript = Transcript.load(options.transcript)
+        except TranscriptError as error:
+            raise ReportError(str(error)) from None
+    return _write(html.render(report, transcript), options.out)
+
+
+def _markdown(options: argparse.Namespace) -> int:
+    from . import markdown
+
+    return _write(markdown.render(_together(options.files), limit=options.limit), options.out)
+
+
+def _badge(options: argparse.Namespace) -> int:
+    from . import badge
+
+    form = badge.svg if options.svg or options.out.endswith(".svg") else badge.endpoint
+    return _write(form(_together(options.files)), options.out)
+
+
+def _sarif(options: argparse.Namespace) -> int:
+    from pytest_adcp import suites
+    from pytest_adcp.harness.rules import load
+
+    from . import sarif
+
+    reports = [_load(file) for file in options.files]
+    rules = load((*suites.CORE, *suites.CONNECTED_APPS, *suites.CLIENT))
+    return _write(
+        sarif.render(*reports, requirements={rule.id: rule.requirement for rule in rules}), options.out
+    )
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from pytest_adcp.harness.transcript import TranscriptError
+
+    from .verify import verify
+
+    report = model.load(options.report)
+    try:
+        done = [verify(report, file, schemas=options.schemas) for file in _transcripts(options, report)]
+    except TranscriptError as error:
+        raise ReportError(str(error)) from None
+    name = safe(str(options.report), 400)
+    differs = False
+    for each in done:
+        notes = "".join(f"; {note}" for note in each.notes)
+        if each.differences:
+            differs = True
+            sys.stdout.write(f"{name} is not what this transcript gives ({each.summary}){notes}\n")
+            sys.stdout.writelines(f"  {line}\n" for line in each.differences)
+        else:
+            sys.stdout.write(f"{name} is what this transcript gives: {each.summary}{notes}\n")
+    return _DIFFERS if differs else _DONE
+
+
+def _transcripts(options: argparse.Namespace, report: Report) -> list[Path]:
+    if options.transcript is not None:
+        return [options.transcript]
+    named = [target.transcript.file for target in report.targets if target.transcript]
+    if not named:
+        raise ReportError(f"{options.report}: it names no transcript; give the file")
+    files = [options.report.parent / name.replace("\0", "") for name in named]
+    for file in files:
+        # A report may be a foreign file: what it names is only read where it is a plain one.
+        if not file.is_file():
+            raise ReportError(f"{file}: there is no such file; give the transcript")
+    return files
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

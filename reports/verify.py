@@ -1,0 +1,367 @@
+"""Whether a report is what a transcript gives: the transcript is judged again, and the two are compared."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_adcp.harness import __version__, conclusion, standards, values
+from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.judging import entries_of, evidence_of, rules_of
+from pytest_adcp.harness.release import RELEASES
+from pytest_adcp.harness.rules import Profile, Rule
+from pytest_adcp.harness.schema_bundle import Bundle, BundleError, find_bundle
+from pytest_adcp.harness.schemas import Validators
+from pytest_adcp.harness.text import plural, quote, safe
+from pytest_adcp.harness.transcript import Transcript, file_digest
+from pytest_adcp.harness.verdict import Finding, Outcome, Verdict, conclude, judge
+
+from . import build, model
+from .model import NotChecked, Report, ReportedFinding, ReportError, Target
+
+_SHOWN = 5  # findings that differ; the rest is counted
+_TEXT = 160
+# What no transcript shows, or is compared in words of its own. Baseline and comparison are about others.
+_BESIDE = (
+    "findings",
+    "verdict",
+    "transcript",
+    "checklist",
+    "selection",
+    "counts",
+    "schemas",
+    "comparison",
+    "baseline",
+)
+_CLIENT = f"{Profile.CLIENT}."
+# A baseline accepts what failed; the transcript knows of no baseline.
+_WITHOUT_BASELINE = {"known": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of judging a transcript again.
+
+    Attributes:
+        differences: what the report says otherwise, a line each; empty: the report is what the transcript gives.
+        notes: what limits the comparison.
+        summary: what was compared, in a line.
+    """
+
+    differences: tuple[str, ...]
+    notes: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """How a report's run judged, as its settings say."""
+
+    profiles: tuple[Profile, ...]
+    tools: tuple[str, ...]
+    spec: str | None
+    production: bool
+    strict: bool
+    standards: standards.Standards
+    oauth: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the rules found, and how many of them broke in judging."""
+
+    rules: Sequence[Rule]
+    findings: Sequence[Finding]
+    faults: int
+
+
+def verify(report: Report, transcript: Path, *, schemas: Path | None = None) -> Verification:
+    """Judge a transcript with the settings of a report, and say what differs.
+
+    Args:
+        report: the report, of one target or of several.
+        transcript: the file that one of its targets is said to come from.
+        schemas: the folder of the AdCP schemas, where the report's own is not here.
+
+    Raises:
+        ReportError: the report's settings cannot be used, or the schemas that it was judged with are not here.
+        TranscriptError: the file is no transcript.
+    """
+    recorded = Transcript.load(transcript)
+    digest = file_digest(transcript)
+    target, told = _target(report, digest)
+    terms = _terms(report.settings, target)
+    evidence = _evidence(recorded, terms, target, _bundle(report.settings, schemas))
+    judged = _judge(evidence, terms)
+    again, kept = _again(target, terms, evidence, judged)
+    notes = [*_versions(report), *_left_out(target, kept)]
+    if judged.faults:
+        notes.append(f"{plural(judged.faults, 'rule')} broke in judging, which is a fault of this harness")
+    differences = [*told, *_differences(target, again)]
+    summary = (
+        f"{target.verdict}, {plural(len(again.findings), 'finding')} judged again from "
+        f"{safe(str(transcript))} (sha256 {digest[:12]})"
+    )
+    return Verification(tuple(differences), tuple(notes), summary)
+
+
+# -- what the report says it was judged by ---------------------------------------------------------------------
+
+
+def _target(report: Report, digest: str) -> tuple[Target, list[str]]:
+    """Return the target that a transcript belongs to, and what the report says of its digest that is not so."""
+    same = next(
+        (each for each in report.targets if each.transcript and each.transcript.sha256 == digest), None
+    )
+    if same is not None:
+        return same, []
+    if len(report.targets) != 1:
+        raise ReportError(
+            f"none of the {plural(len(report.targets), 'target')} of the report names a transcript with sha256 {digest}"
+        )
+    (target,) = report.targets
+    if target.transcript is None:
+        return target, ["digest: the report names no transcript"]
+    return target, [
+        f"digest: the report names sha256 {safe(target.transcript.sha256)}, and the file has {digest}"
+    ]
+
+
+def _terms(settings: Mapping[str, Any], target: Target) -> _Terms:
+    """Return how the target was judged.
+
+    Raises:
+        ReportError: a setting is of no use here; the text names it.
+    """
+    profiles = tuple(
+        _setting("profiles", lambda name=name: Profile(values.choice(name, list(Profile), "profile")))  # type: ignore[misc]
+        for name in target.profiles
+    )
+    if set(profiles) <= {Profile.CLIENT}:
+        raise ReportError("the report is about client libraries, of which a transcript shows nothing")
+    apps = settings.get("connected_apps") or {}
+    spec = settings.get("spec")
+    oauth = apps.get("oauth") if isinstance(apps, Mapping) else None
+    return _Terms(
+        profiles=profiles,
+        tools=_setting("tools", lambda: values.names(settings.get("tools") or [])),
+        spec=_setting(
+            "spec", lambda: values.choice(spec, RELEASES, "AdCP release") if spec is not None else None
+        ),
+        production=settings.get("production") is True,
+        strict=settings.get("strict") is True,
+        standards=_setting(
+            "connected_apps", lambda: standards.changed(apps.get("limits") or {}, apps.get("words") or {})
+        ),
+        oauth=str(oauth) if oauth is not None else standards.packaged().oauth,
+    )
+
+
+Value = TypeVar("Value")
+
+
+def _setting(name: str, read: Callable[[], Value]) -> Value:
+    try:
+        return read()
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise ReportError(f"settings, {name}: {safe(str(error), 300)}") from None
+
+
+def _bundle(settings: Mapping[str, Any], folder: Path | None) -> Bundle | None:
+    """Return the schemas that are here: those of the folder given, of the report's, or of the `adcp` package."""
+    named = settings.get("schemas")
+    try:
+        if folder is not None:
+            return find_bundle(folder, shown_as=str(named or folder))
+        if isinstance(named, str) and Path(named).is_dir():
+            return find_bundle(Path(named), shown_as=named)
+        return find_bundle(None)
+    except BundleError as error:
+        raise ReportError(safe(str(error), 400)) from None
+
+
+def _evidence(transcript: Transcript, terms: _Terms, target: Target, bundle: Bundle | None) -> Evidence:
+    """Return the transcript, read with the schemas that the report was judged with.
+
+    Raises:
+        ReportError: those are not here.
+    """
+    evidence = evidence_of(transcript, terms, Validators(bundle) if bundle else None)
+    used = conclusion.schemas_used(evidence)
+    if target.schemas is None:
+        return evidence if used is None else evidence_of(transcript, terms, None)
+    if used is None or used[1] != target.schemas.version:
+        here = f"here are {used[0]}, {used[1]}" if used else "here are none"
+        raise ReportError(
+            f"the report was judged with the AdCP schemas {safe(target.schemas.version)} of "
+            f"{safe(target.schemas.source)}, and {safe(here)}; pass --schemas DIR, or install that version"
+        )
+    return evidence
+
+
+def _judge(evidence: Evidence, terms: _Terms) -> _Judged:
+    unusable = evidence.transcript.survey.unusable
+    rules = rules_of(terms, lambda module: ".client." not in module, server=True, unusable=unusable)
+    findings: list[Finding] = []
+    faults = 0
+    for rule in rules:
+        for entry in entries_of(evidence, rule, terms.tools):
+            try:
+                findings.append(judge(rule, entry, strict=terms.strict))
+            except Exception:  # a fault of ours, as in a run: there is no finding then
+                faults += 1
+    return _Judged(rules, findings, faults)
+
+
+# -- the same report once more ---------------------------------------------------------------------------------
+
+
+def _again(target: Target, terms: _Terms, evidence: Evidence, judged: _Judged) -> tuple[Target, int]:
+    """Return the target as this transcript gives it, and how many findings a partial run kept out of it."""
+    findings: Sequence[Finding] = judged.findings
+    if not target.selection.complete:
+        # What -k, -x and the like left out cannot be told from here: what is in the report is compared.
+        ran = {(finding.rule, finding.subject, finding.exchange) for finding in target.findings}
+        findings = [one for one in findings if (one.rule, safe(one.subject), one.exchange) in ran]
+    gaps = conclusion.gaps(evidence, terms.tools, terms.profiles)
+    judgement = conclude(findings, gaps=[*gaps, *target.selection.how])
+    used = conclusion.schemas_used(evidence)
+    facts = build.TargetFacts(
+        evidence=evidence,
+        rules=judged.rules,
+        findings=findings,
+        judgement=judgement,
+        profiles=target.profiles,
+        schemas=model.Schemas(*used) if used else None,
+        transcript=target.transcript,
+        selection=target.selection.how,
+        not_checked=[NotChecked(*left) for left in conclusion.not_checked(evidence)],
+        checklist=target.checklist,
+    )
+    made = build.build([facts], settings={}, generated_at=datetime.now(UTC))
+    # As it would be read back: a report on disk has lists, and no halves of surrogate pairs.
+    return model.loads(model.dumps(made)).targets[0], len(judged.findings) - len(findings)
+
+
+# -- what differs ----------------------------------------------------------------------------------------------
+
+
+def _differences(target: Target, again: Target) -> Iterator[str]:
+    """Yield what the report says otherwise than its transcript, the gravest first."""
+    if target.verdict is not again.verdict and not _is_only_missing_client(target, again):
+        yield f"verdict: {target.verdict} in the report, {again.verdict} by this transcript"
+    yield from _findings([one for one in target.findings if not _is_of_client(one)], again.findings)
+    if +Counter(target.counts) != Counter(str(finding.outcome) for finding in target.findings):
+        yield "counts: not those of the findings that the report lists"
+    for name in (item.name for item in fields(Target)):
+        if name in _BESIDE or (name == "reasons" and Profile.CLIENT in target.profiles):
+            continue
+        told, found = getattr(target, name), getattr(again, name)
+        if name == "reasons":
+            # They come in the order of the findings, which workers of xdist decide.
+            told, found = tuple(sorted(told)), tuple(sorted(found))
+        if told != found:
+            one, other = _apart(told, found)
+            yield f"{name}: {one} in the report, {other} by this transcript"
+
+
+def _findings(told: Sequence[ReportedFinding], found: Sequence[ReportedFinding]) -> Iterator[str]:
+    """Yield how many findings differ, and the first of them."""
+    ours, theirs = _numbered(found), _numbered(told)
+    lines = []
+    for key, finding in theirs.items():
+        other = ours.get(key)
+        if other is None:
+            lines.append(f"{_name(finding)}: {finding.outcome} in the report, not found by this transcript")
+        elif words := _difference(finding, other):
+            lines.append(f"{_name(finding)}: {words}")
+    lines += [
+        f"{_name(finding)}: {finding.outcome} by this transcript, not in the report"
+        for key, finding in ours.items()
+        if key not in theirs
+    ]
+    if lines:
+        more = f", the first {_SHOWN}" if len(lines) > _SHOWN else ""
+        yield f"findings: {len(lines)} of {len(told)} differ{more}:"
+        yield from (f"  {line}" for line in lines[:_SHOWN])
+
+
+def _numbered(findings: Sequence[ReportedFinding]) -> dict[tuple[str, str, int | None, int], ReportedFinding]:
+    """Return findings by rule, subject, exchange, and which of those it is."""
+    numbered: dict[tuple[str, str, int | None, int], ReportedFinding] = {}
+    seen: Counter[tuple[str, str, int | None]] = Counter()
+    for finding in findings:
+        key = (finding.rule, finding.subject, finding.exchange)
+        numbered[*key, seen[key]] = finding
+        seen[key] += 1
+    return numbered
+
+
+def _difference(told: ReportedFinding, found: ReportedFinding) -> str:
+    """Say how two findings about the same thing differ; empty where they do not."""
+    outcome = _WITHOUT_BASELINE.get(str(told.outcome), str(told.outcome))
+    if outcome != str(found.outcome):
+        return f"{told.outcome} in the report, {found.outcome} by this transcript"
+    for item in fields(Finding):
+        one, other = getattr(told, item.name), getattr(found, item.name)
+        if item.name not in ("outcome", "reason") and one != other:  # the reason is the baseline's
+            one, other = _apart(one, other)
+            return f"{item.name}: {one} in the report, {other} by this transcript"
+    return ""
+
+
+def _apart(told: Any, found: Any) -> tuple[str, str]:
+    """Return two values that differ, as text; of two lists the first entries that do."""
+    if isinstance(told, tuple) and isinstance(found, tuple):
+        missing = object()
+        pairs = zip_longest(told, found, fillvalue=missing)
+        told, found = next((one, other) for one, other in pairs if one != other)
+        return tuple("nothing" if one is missing else _shown(one) for one in (told, found))  # type: ignore[return-value]
+    return _shown(told), _shown(found)
+
+
+def _shown(value: Any) -> str:
+    return quote(json.loads(model.json_text(value)), _TEXT)
+
+
+def _name(finding: ReportedFinding) -> str:
+    return f"{safe(finding.rule)} on {safe(finding.subject)}"
+
+
+# -- what limits the comparison ----------------------------------------------------------------------------------
+
+
+def _is_of_client(finding: Finding) -> bool:
+    """Whether a finding is about a client library: no transcript shows that."""
+    return finding.rule.startswith(_CLIENT)
+
+
+def _is_only_missing_client(target: Target, again: Target) -> bool:
+    """Whether the verdict differs by what a client library gave, or kept open."""
+    return Profile.CLIENT in target.profiles and (
+        again.verdict is Verdict.CONFORMANT
+        or any(finding.outcome is Outcome.FAILED and _is_of_client(finding) for finding in target.findings)
+    )
+
+
+def _versions(report: Report) -> Iterator[str]:
+    rules = report.harness.rules_version
+    if rules != __version__:
+        yield (
+            f"the report is by the rules of pytest-adcp {safe(rules)}, and this is {__version__}: another version may "
+            "judge otherwise"
+        )
+
+
+def _left_out(target: Target, kept: int) -> Iterator[str]:
+    if kept:
+        yield f"only a part was judged in the run: {plural(kept, 'finding')} of this transcript left out"
+    client = sum(_is_of_client(finding) for finding in target.findings)
+    if client:
+        yield f"{plural(client, 'finding')} about client libraries left out: a transcript does not show them"
