@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,7 @@ class Conformance:
         self._digest = ""
         self._plan: Plan | None = None
         self._report: model.Report | None = None
+        self._beside: list[Path] = []  # what was written beside report.json
         self._unwritten: list[str] = []
         self._cleanup = ExitStack()
         self._is_worker = hasattr(config, "workerinput")
@@ -218,6 +220,7 @@ class Conformance:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / _TRANSCRIPT
         self._digest = transcript.save(self._file)
+        self._transcript = replace(transcript, sha256=self._digest)
         if self.settings.record is not None:
             transcript.save(self.settings.record)
 
@@ -332,9 +335,12 @@ class Conformance:
         self._unwritten = outputs.write_outputs(
             self._report,
             self.settings.report_dir,
+            transcript=self._transcript,
             sarif_file=self.settings.sarif,
             requirements={rule.id: rule.requirement for rule in self.rules()},
         )
+        page = self.settings.report_dir / outputs.PAGE
+        self._beside = [page] if page.exists() else []
         code = exit_code(
             judgement,
             faults=self._faults,
@@ -370,10 +376,11 @@ class Conformance:
             width=width,
             verbosity=self.config.option.verbose,
             report_file=self.settings.report_dir / _REPORT,
+            beside=self._beside,
         ):
             write(line, **markup)
         for line in self._unwritten:
-            write(f"adcp: {line}", yellow=True)
+            write(f"adcp: {line}", red=True)
 
     def pytest_unconfigure(self) -> None:
         """Remove what was only kept for the run."""

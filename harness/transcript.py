@@ -211,6 +211,7 @@ class Transcript:
 
     survey: Survey
     exchanges: tuple[Exchange, ...]
+    sha256: str = field(default="", compare=False)  # of the file that it was loaded from
 
     @property
     def retries(self) -> int:
@@ -244,11 +245,15 @@ class Transcript:
             TranscriptError: the file is missing, foreign, of another format version, or cut short; the text names file and line.
         """
         number = 1
+        digest = hashlib.sha256()
         try:
             with path.open("rb") as file:
-                survey, expected = _head(records.loads(next(file, b"")))
+                head = next(file, b"")
+                digest.update(head)
+                survey, expected = _head(records.loads(head))
                 exchanges: list[Exchange] = []
                 for number, line in enumerate(file, start=2):
+                    digest.update(line)
                     exchange = records.build(Exchange, records.loads(line))
                     if exchange.index != number - 2:
                         raise RecordError(f"index is {exchange.index}, not {number - 2}")
@@ -261,7 +266,7 @@ class Transcript:
             raise TranscriptError(
                 f"{path}, line {number}: cut short: {len(exchanges)} of {expected} exchanges are there; record it again"
             )
-        return cls(survey, tuple(exchanges))
+        return cls(survey, tuple(exchanges), digest.hexdigest())
 
 
 def _head(record: dict[str, Any]) -> tuple[Survey, int]:

@@ -8,17 +8,20 @@ from pathlib import Path
 
 from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.text import safe
+from pytest_adcp.harness.transcript import Transcript
 
-from . import badge, markdown, sarif
+from . import badge, html, markdown, sarif
 from .model import Report
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+PAGE = "report.html"
 
 
 def write_outputs(
     report: Report,
     folder: Path,
     *,
+    transcript: Transcript | None = None,
     sarif_file: Path | None = None,
     requirements: Mapping[str, str] | None = None,
     environment: Mapping[str, str] = os.environ,
@@ -28,6 +31,7 @@ def write_outputs(
     Args:
         report: what was found.
         folder: the report folder, which is there.
+        transcript: what was judged, for the bytes on the page.
         sarif_file: where SARIF was asked for.
         requirements: what each rule asks for, by its id.
         environment: its GITHUB_STEP_SUMMARY names a file to which the Markdown is added.
@@ -36,6 +40,7 @@ def write_outputs(
         One line for each output that could not be made, and why.
     """
     outputs: dict[str, Callable[[], None]] = {
+        PAGE: lambda: html.save(report, folder / PAGE, transcript),
         "report.md": lambda: _write(folder / "report.md", markdown.render(report)),
         "badge.json": lambda: _write(folder / "badge.json", badge.endpoint(report)),
     }

@@ -27,7 +27,14 @@ _NARROWEST = 40
 _INDENT = "  "
 
 
-def summary(report: Report, *, width: int, verbosity: int = 0, report_file: Path | None = None) -> list[Line]:
+def summary(
+    report: Report,
+    *,
+    width: int,
+    verbosity: int = 0,
+    report_file: Path | None = None,
+    beside: Sequence[Path] = (),
+) -> list[Line]:
     """Return the lines that sum a report up; nothing in them is unsafe for a terminal.
 
     What people grep for or copy (verdict, pointers, links, curl commands) stays on one line whatever the width.
@@ -37,6 +44,7 @@ def summary(report: Report, *, width: int, verbosity: int = 0, report_file: Path
         width: columns to wrap at.
         verbosity: as pytest's: below 0 verdict and failures, one line each; above 0 nothing is left out.
         report_file: where report.json was written; None where it was not.
+        beside: what else was written of the report, for people to open.
     """
     page = _Page(max(width, _NARROWEST), verbosity)
     lines: list[Line] = []
@@ -46,7 +54,7 @@ def summary(report: Report, *, width: int, verbosity: int = 0, report_file: Path
         lines.extend(page.target(target))
     if verbosity > 0 or (verbosity == 0 and not all(map(_is_unusable, report.targets))):
         lines.append(("", {}))
-        lines.extend(page.pointers(report, report_file))
+        lines.extend(page.pointers(report, report_file, beside))
     return lines
 
 
@@ -198,10 +206,14 @@ class _Page:
 
     # -- where to read on ------------------------------------------------------------------------------------
 
-    def pointers(self, report: Report, report_file: Path | None) -> Iterator[Line]:
+    def pointers(
+        self, report: Report, report_file: Path | None, beside: Sequence[Path] = ()
+    ) -> Iterator[Line]:
         """Yield where the files lie and how to learn more about a rule."""
         if report_file is not None:
             yield _line(f"report:     {report_file}")
+        for file in beside:
+            yield _line(f"report:     {file}")
         folder = report_file.parent if report_file is not None else Path()
         for target in report.targets:
             if target.transcript is not None:

@@ -40,8 +40,11 @@ def test_every_data_file_is_packaged() -> None:
         for path in (ROOT / name).rglob("*"):
             if path.is_dir() or path.suffix in (".py", ".pyc"):
                 continue
-            package = "pytest_adcp." + ".".join(path.parent.relative_to(ROOT).parts)
-            assert any(fnmatch(path.name, pattern) for pattern in globs.get(package, ())), path
+            # A folder of data belongs to the package that it stands in.
+            home = next(folder for folder in path.parents if (folder / "__init__.py").exists())
+            package = "pytest_adcp." + ".".join(home.relative_to(ROOT).parts)
+            inside = str(path.relative_to(home))
+            assert any(fnmatch(inside, pattern) for pattern in globs.get(package, ())), path
 
 
 @pytest.mark.parametrize("name", FOLDERS)

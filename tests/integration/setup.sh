@@ -16,6 +16,14 @@ if command -v npm > /dev/null; then
     mkdir -p .integration/npm
     npm install --prefix .integration/npm --silent --no-audit --no-fund --no-update-notifier --ignore-scripts \
         @modelcontextprotocol/server-{map,threejs,transcript}@2.0.3 @modelcontextprotocol/server-pdf@2.0.4
+    # A judge of pages: the HTML report is looked at in a browser.
+    npm install --prefix .integration/axe --silent --no-audit --no-fund --no-update-notifier --ignore-scripts axe-core@4.14.1
 else
     echo "npm is not here: the servers of its registry are left out" >&2
 fi
+
+if ! command -v chromium > /dev/null && command -v apt-get > /dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core > /dev/null
+fi
+command -v chromium > /dev/null || echo "chromium is not here: the tests of the HTML report in a browser are left out" >&2

@@ -1,0 +1,221 @@
+"""The report as one HTML page that loads nothing and runs nothing.
+
+All text of a report is foreign. What a template prints goes through `_printed` and Jinja's escaping, so that no template
+can forget it: markup is text, and what is invisible or turns the direction of reading is written out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_adcp.harness.files import replace_file
+from pytest_adcp.harness.text import plural, safe
+from pytest_adcp.harness.transcript import Transcript, TranscriptError
+from pytest_adcp.harness.verdict import Outcome, Verdict
+
+from . import html_groups as groups
+from .alarms import told
+from .html_excerpt import Excerpts
+from .model import Report, Target
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_PARAGRAPH = 1000  # characters of any text: a report may be a foreign file
+_COMMAND = 10_000
+_REASONS = 60  # why rules had nothing to judge
+_SETTINGS = 200
+_ALARMS = 40  # of each list of what has changed
+_IN_FULL = 25  # targets; further ones are a line in the table
+_VERDICT_MARKS = {Verdict.CONFORMANT: "✓", Verdict.NONCONFORMANT: "✗", Verdict.INCONCLUSIVE: "?"}
+_CODE = re.compile(r"`([^`\n]{1,200})`")
+_WEB_ADDRESS = re.compile(r"https?://[\x21-\x7e]+", re.IGNORECASE)
+
+
+def render(report: Report, transcript: Transcript | None = None) -> str:
+    """Return the page.
+
+    Args:
+        report: built or loaded.
+        transcript: loaded from the file that the report names (see `recorded`): around what failed, the page then shows
+            the bytes that came. One with another digest than the report's is not used, and the page says so.
+    """
+    targets = [
+        _target(target, transcript, number if len(report.targets) > 1 else 0)
+        for number, target in enumerate(report.targets[:_IN_FULL], start=1)
+    ]
+    css, digest = _style()
+    return _template().render(
+        css=css,
+        style_hash=digest,
+        report=report,
+        when=_when(report.generated_at),
+        targets=targets,
+        others=report.targets[_IN_FULL:],
+        settings=list(groups.flat(report.settings))[:_SETTINGS],
+    )
+
+
+def save(report: Report, path: Path, transcript: Transcript | None = None) -> None:
+    """Write the page under a temporary name and rename it; mode 0644.
+
+    Raises:
+        OSError: it cannot be written; a page that was there before, of another run, is then gone.
+    """
+    try:
+        replace_file(path, [render(report, transcript).encode()], mode=0o644)
+    except OSError:
+        with suppress(OSError):
+            path.unlink()
+        raise
+
+
+def recorded(report: Report, folder: Path) -> Transcript | None:
+    """Load the transcript that a report names.
+
+    Args:
+        report: loaded.
+        folder: where report.json lies.
+
+    Returns:
+        The first that is there and is the one that was judged; None where there is none.
+    """
+    for target in report.targets:
+        if target.transcript is None:
+            continue
+        with suppress(TranscriptError, ValueError):  # ValueError: a name with a NUL in it
+            file = folder / target.transcript.file
+            transcript = Transcript.load(file) if file.is_file() else None
+            if transcript is not None and transcript.sha256 == target.transcript.sha256:
+                return transcript
+    return None
+
+
+def _target(target: Target, transcript: Transcript | None, number: int) -> Mapping[str, Any]:
+    """Gather what the template says of one target; it has a number where it is not the only one."""
+    excerpts, why_not = _excerpts(target, transcript)
+    reasons = groups.reasons(target, Outcome.NOT_APPLICABLE)
+    return {
+        "anchor": f"t{number}-" if number else "",
+        "number": number,
+        "target": target,
+        "headline": groups.headline(target),
+        "failed": groups.causes(target, Outcome.FAILED, excerpts),
+        "known": groups.causes(target, Outcome.KNOWN, excerpts),
+        "alarms": list(told(target, _ALARMS)),
+        "advisory": groups.causes(target, Outcome.ADVISORY, excerpts),
+        "blocked": groups.reasons(target, Outcome.BLOCKED),
+        "inapplicable": reasons[:_REASONS],
+        "inapplicable_left": len(reasons[_REASONS:]),
+        "matrix": groups.matrix(target),
+        "rules": groups.rules(target),
+        "timings": groups.timings(target.calls),
+        "left_out": groups.left_out(target),
+        "why_no_bytes": why_not,
+    }
+
+
+def _excerpts(target: Target, transcript: Transcript | None) -> tuple[Excerpts | None, str]:
+    """Return what cuts bytes out of the target's transcript, or why there is nothing to cut."""
+    if target.transcript is None:
+        return None, "the run kept no transcript" if target.url else ""
+    if transcript is None:
+        return None, "the transcript was not at hand when this page was made"
+    if transcript.sha256 != target.transcript.sha256:
+        return None, "the transcript at hand is not the one that was judged: its SHA-256 is another"
+    return Excerpts(transcript), ""
+
+
+@cache
+def _style() -> tuple[object, str]:
+    """Return the style sheet, as markup, and what the policy has to allow."""
+    from markupsafe import Markup
+
+    css = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode("ascii")
+    return Markup(css), f"sha256-{digest}"  # noqa: S704 - our own file
+
+
+@cache
+def _template() -> Template:
+    # Only the end of a run needs it.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        finalize=_printed,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"command": _command, "excerpted": _excerpted, "prose": _prose}
+    environment.globals |= {
+        "Outcome": Outcome,
+        "Verdict": Verdict,
+        "link": _link,
+        "COLUMNS": groups.COLUMNS,
+        "plural": plural,
+        "verdict_marks": _VERDICT_MARKS,
+    }
+    return environment.get_template("report.html.j2")
+
+
+def _printed(value: Any) -> Any:
+    """Make whatever a template prints visible and bounded text; markup of our own passes."""
+    return value if hasattr(value, "__html__") else _visible(str(value))
+
+
+@lru_cache(maxsize=4096)  # names and outcomes are printed over and over
+def _visible(text: str) -> str:
+    return safe(text, _PARAGRAPH)
+
+
+def _prose(text: str) -> object:
+    """Return a sentence with what stands in backticks set as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(_visible(text)))))  # noqa: S704 - escaped just now
+
+
+def _command(text: str) -> object:
+    """Return a command: it may be longer than other text."""
+    from markupsafe import escape
+
+    return escape(safe(text, _COMMAND))
+
+
+def _excerpted(text: str) -> object:
+    """Return a piece of an answer with its line ends, for JSON that was written to be read."""
+    from markupsafe import escape
+
+    return escape("\n".join(safe(line, _PARAGRAPH) for line in text.split("\n")))
+
+
+@lru_cache(maxsize=4096)
+def _link(text: str) -> str:
+    """Return the address that a text is; empty where it is none of the web."""
+    if not _WEB_ADDRESS.fullmatch(text) or len(text) > _PARAGRAPH:
+        return ""
+    try:
+        return text if urlsplit(text).hostname else ""
+    except ValueError:
+        return ""
+
+
+def _when(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return text
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
