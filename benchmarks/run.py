@@ -20,6 +20,8 @@ NAMES = (
     "requests",
     "demo_run",
     "judging",
+    "fleet",
+    "fleet_judging",
     "schemas",
     "plugin_startup",
     "json_and_extraction",

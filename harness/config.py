@@ -49,7 +49,7 @@ _TYPES = {
     list: "a list",
     dict: "a mapping",
 }
-_NO_ECHO = ("auth", "server_url", "proxy")  # below these a value may be a secret
+_NO_ECHO = ("auth", "server_url", "url", "proxy")  # below these a value may be a secret
 
 
 class ConfigError(ValueError):
@@ -82,12 +82,20 @@ def load(path: Path, schema_file: Path = SCHEMA_FILE) -> Config:
     Raises:
         ConfigError: it is no YAML, or not what the schema asks for.
     """
+    return checked(path, json.loads(schema_file.read_bytes()), {})
+
+
+def checked(path: Path, schema: Mapping[str, Any], empty: Any) -> Config:
+    """Read a YAML file that is to match a schema; `empty` is what an empty file says.
+
+    Raises:
+        ConfigError: it is no YAML, or not what the schema asks for.
+    """
     try:
         document = read(path)
     except YamlError as error:
         raise ConfigError(f"{_where(path, error.line, error.place)}: {error.reason}") from None
-    values = {} if document.value is None else document.value
-    schema = json.loads(schema_file.read_bytes())
+    values = empty if document.value is None else document.value
     complaints = [
         (_line(document.lines, place), rank, place, reason)
         for error in _validator(schema).iter_errors(values)
@@ -116,20 +124,27 @@ def _validator(schema: Mapping[str, Any]) -> Validator:
 def _complaints(error: ValidationError) -> Iterator[tuple[int, Place, str]]:
     """Yield rank, place and reason: an unknown key (0) may be why another one is missing (1)."""
     place: Place = tuple(error.absolute_path)
+    own = _own(place)
     value: Any = error.instance
     schema: Any = error.schema
     if error.validator == "additionalProperties":
         known = list(schema["properties"])
         for key in set(value).difference(known):
-            yield 0, (*place, key), _unknown(key, place, known)
+            yield 0, (*place, key), _unknown(key, own, known)
     elif error.validator == "required":
         missing = [key for key in schema["required"] if key not in value]
         yield 1, place, f"the key {' and '.join(quote(key) for key in missing)} is missing"
     else:
-        title = schema["title"] if place else "a mapping of keys to values"
+        title = schema["title"] if place or schema["type"] == "array" else "a mapping of keys to values"
         choices = schema["enum"] if error.validator == "enum" else ()
-        instead = _kind(value) if error.validator == "type" else _instead(value, place, choices)
+        instead = _kind(value) if error.validator == "type" else _instead(value, own, choices)
         yield 1, place, f"must be {title}{instead}"
+
+
+def _own(place: Place) -> Place:
+    """Return a place as seen from the target of a fleet that it is in."""
+    rest = place[1:] if place[:1] == ("targets",) else place
+    return rest[1:] if rest and isinstance(rest[0], int) else place
 
 
 def _kind(value: object) -> str:
@@ -137,7 +152,7 @@ def _kind(value: object) -> str:
 
 
 def _instead(value: object, place: Place, choices: Sequence[object]) -> str:
-    if place[0] in _NO_ECHO:
+    if place and place[0] in _NO_ECHO:
         return "; a secret itself never stands in this file" if place[0] == "auth" else ""
     near = get_close_matches(str(value)[:100], [str(choice) for choice in choices], 1)
     return f", not {quote(value, 60)}" + (f"; did you mean {quote(near[0])}?" if near else "")

@@ -49,7 +49,12 @@ def plugin_for(config: pytest.Config, selection: Selection) -> object:
     """Return the plugin that runs what was selected."""
     if selection.missed:
         return NothingSelected()
-    return Conformance(config, selection)
+    run = Conformance(config, selection)
+    if run.settings.fleet is not None:
+        from .fleet.session import FleetRun  # only fleets need it
+
+        return FleetRun(config, selection, run.settings)
+    return run
 
 
 class NothingSelected:

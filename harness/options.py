@@ -69,6 +69,40 @@ OPTIONS = (
         "FILE",
     ),
     Option(
+        "targets",
+        "Judge the fleet of sellers that this file lists, YAML or JSON (each with name and url).",
+        "FILE",
+        key=("targets",),
+        surveys=True,
+    ),
+    Option(
+        "shard",
+        "Judge only this part of the fleet, as 0/4 to 3/4: targets go by the hash of their names (default all).",
+        "I/N",
+        surveys=True,
+    ),
+    Option(
+        "fleet-concurrency",
+        "Survey at most this many targets of a fleet at once, each in a process (default 8, at most 64).",
+        "N",
+        key=("fleet", "concurrency"),
+        surveys=True,
+    ),
+    Option(
+        "fleet-per-host",
+        "Send at most this many requests at once to all targets of a fleet on one host (default 8, at most 64).",
+        "N",
+        key=("fleet", "per_host"),
+        surveys=True,
+    ),
+    Option(
+        "fleet-timeout",
+        "Give all surveys of a fleet together this many seconds (default 3600).",
+        "S",
+        key=("fleet", "timeout"),
+        surveys=True,
+    ),
+    Option(
         "bearer-env",
         "Send the bearer token that this environment variable holds.",
         "VAR",
@@ -322,7 +356,7 @@ def add_server_url(parser: pytest.Parser) -> None:
 
 def selected(config: pytest.Config) -> bool:
     """Whether an option or its variable asks for a conformance run; adcp.yaml alone asks for nothing."""
-    if any(given(config.option, BY_NAME[name]) for name in ("server-url", "config", "replay")):
+    if any(given(config.option, BY_NAME[name]) for name in ("server-url", "config", "replay", "targets")):
         return True
     found = given(config.option, BY_NAME["profile"])
     profiles = ",".join([found[0]] if isinstance(found[0], str) else found[0]) if found else ""

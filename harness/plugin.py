@@ -57,7 +57,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if not selected(config) and (given := useless(config)):
         raise pytest.UsageError(
             f"adcp: {given} needs something to judge: pass --server-url=URL, --adcp-config=adcp.yaml, "
-            "--adcp-replay=FILE or --adcp-profile=client"
+            "--adcp-replay=FILE, --adcp-targets=FILE or --adcp-profile=client"
         )
     choice = select(config, asked=selected(config))
     if choice is not None:

@@ -10,7 +10,7 @@ import pytest
 
 SUITES = Path(__file__).resolve().parent.parent / "suites"
 PACKAGE = "pytest_adcp.suites"
-_NODE = re.compile(r"(?:(?:mcp|adcp|client)\.[a-z.-]+|connected-apps)(?:::.*)?")
+_NODE = re.compile(r"(?:[\w.-]{1,64}::)?(?:(?:mcp|adcp|client)\.[a-z.-]+|connected-apps)(?:::.*)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

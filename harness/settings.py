@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib import request
 
 import pytest
@@ -28,6 +28,9 @@ from .target import CredentialError, Target
 from .text import quote
 from .transcript import Limits
 from .urls import UrlError, display_url, web_address
+
+if TYPE_CHECKING:
+    from .fleet.settings import Fleet
 
 # The reference seller takes this account; it is gone when the run is over.
 DEMO_ACCOUNT = {"brand": {"domain": "acme.example"}, "operator": "agency.example", "sandbox": True}
@@ -73,6 +76,7 @@ class Settings:
     client_cert: Path | None
     proxy: str | None = field(repr=False)  # may hold user:password
     config_file: Path | None
+    fleet: Fleet | None = None  # many targets, each with settings of its own; `target` is None then
 
     def secrets(self) -> tuple[str, ...]:
         """Return every string that must not be written anywhere, for a Redactor."""
@@ -117,6 +121,8 @@ class Settings:
             "proxy": display_url(self.proxy) if self.proxy else None,
             "trace": self.trace,
             "no_transcript": not self.keep_transcript,
+            "targets": self.fleet.total if self.fleet else None,
+            "fleet": self.fleet.public() if self.fleet else None,
         }
 
 
@@ -126,10 +132,17 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
     Raises:
         pytest.UsageError: the first thing that is wrong, with its option, variable, or file, line and key.
     """
+    from .fleet.settings import fleet_of  # builds settings too: one for each of its targets
+
     givens = Givens(namespace, folder)
+    return settings_of(givens, folder, fleet_of(givens, folder))
+
+
+def settings_of(givens: Givens, folder: Path, fleet: Fleet | None = None) -> Settings:
+    """Work out the settings from what was given; as `resolve`."""
     profiles: tuple[Profile, ...] = givens.read("profile", _profiles, (Profile.CORE,))
     url = givens.get("server-url")
-    serverless = givens.replay is not None or profiles == (Profile.CLIENT,)
+    serverless = givens.replay is not None or fleet is not None or profiles == (Profile.CLIENT,)
     demo = not serverless and url is not None and url.value == DEMO
     target = None if serverless or demo else _target(givens, url)
     account = givens.key("account")
@@ -142,7 +155,7 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         profiles=profiles,
         tools=givens.read("tool", values.names, ()),
         limits=_limits(givens),
-        mutating=_mutating(givens, sandbox),
+        mutating=_mutating(givens, sandbox) if fleet is None else _flag(givens.get("allow-mutating")),
         sandbox_account=sandbox,
         account=account.value if account else None,
         calls=_calls(givens),
@@ -168,6 +181,7 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
         client_cert=_client_cert(givens, target),
         proxy=_proxy(givens, target),
         config_file=givens.config.path if givens.config else None,
+        fleet=fleet,
     )
 
 

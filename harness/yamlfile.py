@@ -59,7 +59,8 @@ def read(path: Path) -> Document:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise YamlError("is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from None
-    return _document(text)
+    # JSON may be indented with tabs, which YAML does not take; inside its strings there are none.
+    return _document(text.replace("\t", " ") if path.suffix == ".json" else text)
 
 
 def _document(text: str) -> Document:

@@ -12,14 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_adcp.harness.baseline import State
 from pytest_adcp.harness.calls import Expect, Purpose
 from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.rules import Level
-from pytest_adcp.harness.text import quote, safe
+from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.verdict import Finding, Outcome, Verdict
+
+from .records import optional as _optional
+from .records import problem, refuse
+from .records import record as _record
 
 SCHEMA_VERSION = "1"
 
@@ -296,7 +300,7 @@ def loads(text: str | bytes, path: Path | str = "report.json") -> Report:
         ReportError: it is no JSON, of another schema version, or does not match the schema.
     """
     try:
-        data = json.loads(text if isinstance(text, str) else text.decode("utf-8"), parse_constant=_refuse)
+        data = json.loads(text if isinstance(text, str) else text.decode("utf-8"), parse_constant=refuse)
     except UnicodeDecodeError as error:
         raise ReportError(f"{path}: not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -311,11 +315,11 @@ def loads(text: str | bytes, path: Path | str = "report.json") -> Report:
             f'{path}: this release reads schema_version "{SCHEMA_VERSION}", not {quote(version, 40)}'
         )
     try:
-        problem = _problem(data)
+        wrong = problem(data, schema())
     except RecursionError:
-        problem = "nested too deeply"
-    if problem:
-        raise ReportError(f"{path}: {problem}")
+        wrong = "nested too deeply"
+    if wrong:
+        raise ReportError(f"{path}: {wrong}")
     return _record(
         Report,
         data,
@@ -329,40 +333,6 @@ def schema() -> Mapping[str, Any]:
     """Return the JSON Schema of report.json."""
     document: dict[str, Any] = json.loads(_SCHEMA_FILE.read_text(encoding="utf-8"))
     return document
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _problem(data: object) -> str:
-    """Say where a document first departs from the schema; empty where it does not."""
-    import jsonschema  # takes longer to import than everything else here, and only readers of reports need it
-
-    error = next(jsonschema.Draft202012Validator(schema()).iter_errors(data), None)
-    if error is None:
-        return ""
-    place = safe("".join(f"/{part}" for part in error.absolute_path)) or "the document"
-    if error.validator == "required":
-        return f"{place}: {error.message}"
-    # The library's own message quotes the whole value, which may be the whole report.
-    return (
-        f"{place}: {quote(error.instance, 80)} does not fit {error.validator}: {quote(error.validator_value)}"
-    )
-
-
-Record = TypeVar("Record")
-
-
-def _record(cls: type[Record], data: Mapping[str, Any], **parts: object) -> Record:
-    """Make a record of the members that it knows; arrays become tuples."""
-    names = {item.name for item in fields(cls)}  # type: ignore[arg-type]
-    values = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items() if name in names}
-    return cls(**(values | parts))
-
-
-def _optional(cls: type[Record], data: Mapping[str, Any] | None) -> Record | None:
-    return None if data is None else _record(cls, data)
 
 
 def _target(data: Mapping[str, Any]) -> Target:

@@ -70,6 +70,8 @@ client_cert: client.pem
 proxy: http://proxy.example:3128
 trace: true
 no_transcript: true
+targets: [{name: beta, url: https://beta.example/mcp, auth: {basic_env: BETA}, baseline: known.yaml}]
+fleet: {concurrency: 4, per_host: 2, timeout: 600}
 """
 
 
@@ -340,7 +342,7 @@ def test_the_schema_knows_every_option_and_the_same_choices() -> None:
         place = SCHEMA
         for key in option.key:
             place = place["properties"][key]
-    assert {option.name for option in OPTIONS if not option.key} == {"config", "explain", "rules"}
+    assert {option.name for option in OPTIONS if not option.key} == {"config", "explain", "rules", "shard"}
     assert SCHEMA["properties"]["profiles"]["items"]["enum"] == list(Profile)
     assert SCHEMA["properties"]["spec"]["enum"] == [*RELEASES, *map(float, RELEASES)]
 

@@ -24,7 +24,7 @@ def written(folder: Path, **more) -> list[str]:
 
 def test_every_output_is_there_whole_and_readable(tmp_path: Path) -> None:
     assert written(tmp_path, sarif_file=tmp_path / "x.sarif", requirements={"a": "b"}) == []
-    assert {path.name for path in tmp_path.iterdir()} == {"report.md", "badge.json", "x.sarif"}
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.md", "badge.json", "x.sarif"}
     assert (tmp_path / "report.md").read_text(encoding="utf-8") == markdown.render(GIVEN)
     assert (tmp_path / "badge.json").read_text(encoding="utf-8") == badge.endpoint(GIVEN)
     assert (tmp_path / "x.sarif").read_text(encoding="utf-8") == sarif.render(GIVEN, requirements={"a": "b"})
@@ -49,7 +49,7 @@ def test_one_that_fails_leaves_the_others(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "badge.json").write_text("old")
     assert written(tmp_path) == ["badge.json could not be written: RuntimeError: of ours\\x1b[31m"]
     assert (tmp_path / "report.md").exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["badge.json", "report.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["badge.json", "report.html", "report.md"]
 
 
 # -- the summary of a step ------------------------------------------------------------------------------------
