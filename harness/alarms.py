@@ -81,8 +81,9 @@ def _fail_on(value: object) -> FailOn:
 class Alarms:
     """The baseline and the earlier report of one target in one run."""
 
-    def __init__(self, settings: AlarmSettings) -> None:
-        """Remember what was asked for; read() reads the files."""
+    def __init__(self, settings: AlarmSettings, extra: Sequence[str] = ()) -> None:
+        """Remember what was asked for; read() reads the files. `extra` are the modules of further rules."""
+        self._extra = extra
         self._settings = settings
         self._today = datetime.now(UTC).date()
         self._baseline: Baseline | None = None
@@ -106,12 +107,14 @@ class Alarms:
         """
         read, write = self._settings.baseline, self._settings.write_baseline
         if read is not None and read.exists():
-            self._baseline = _read(read)
+            self._baseline = _read(read, self._extra)
         if target is None:
             return
         if write is not None:
             same = read is not None and read.resolve() == write.resolve()
-            self._written_over = self._baseline if same else _read(write) if write.exists() else None
+            self._written_over = (
+                self._baseline if same else _read(write, self._extra) if write.exists() else None
+            )
             _try_to_write(write)
         if self._settings.compare is not None:
             self._previous = _previous(self._settings.compare, *target)
@@ -202,9 +205,9 @@ class Alarms:
         return bool(failed) or any(item.state in wrong for item in self._reviewed)
 
 
-def _read(path: Path) -> Baseline:
+def _read(path: Path, extra: Sequence[str]) -> Baseline:
     try:
-        return read_baseline(path, {rule.id for rule in all_rules()})
+        return read_baseline(path, {rule.id for rule in all_rules(extra)})
     except ConfigError as error:
         raise pytest.UsageError(f"adcp: {error}") from None
 

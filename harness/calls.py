@@ -153,6 +153,17 @@ class PlannedCall:
         """`tool/name`, unique in a plan."""
         return f"{self.tool}/{self.name}"
 
+    @property
+    def is_good(self) -> bool:
+        """Whether it asks for what should be given: a sample of the catalogue's, or a call of the user's."""
+        own = self.purpose is Purpose.CONFIGURED and self.expect is not Expect.ERROR
+        return own or self.purpose is Purpose.GOOD
+
+    @property
+    def is_plain_read(self) -> bool:
+        """Whether it asks for what should be given, changes nothing, and waits for no other call."""
+        return self.is_good and not self.mutating and not self.takes
+
 
 @dataclass(frozen=True, slots=True)
 class NotCalled:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from .selection import Selection
 
 
-def narrowed(config: pytest.Config, selection: Selection, tools: tuple[str, ...], *, left: bool) -> str:
+def narrowed(
+    config: pytest.Config, selection: Selection, tools: tuple[str, ...], *, left: bool, quick: bool = False
+) -> str:
     """Return how the user narrowed a run; empty where everything was judged.
 
     Args:
@@ -29,6 +31,7 @@ def narrowed(config: pytest.Config, selection: Selection, tools: tuple[str, ...]
         selection: paths and node ids.
         tools: the globs of --adcp-tool.
         left: whether collected rules were not judged.
+        quick: whether one call a tool was made and nothing beyond.
     """
     option = config.option
     how = [f"{flag} {value}" for flag, value in (("-k", option.keyword), ("-m", option.markexpr)) if value]
@@ -37,6 +40,7 @@ def narrowed(config: pytest.Config, selection: Selection, tools: tuple[str, ...]
     how = how if left else []
     how += ["a path"] if selection.partial else []
     how += ["--adcp-tool"] if tools else []
+    how += ["--adcp-quick"] if quick else []
     if left and not how:
         how.append("the run stopped at a failure")
     return f"only a part was judged ({safe(', '.join(how))})" if how else ""
@@ -52,7 +56,10 @@ def gaps(evidence: Evidence, tools: tuple[str, ...], profiles: Collection[Profil
     survey = evidence.transcript.survey
     if survey.unusable is not None:
         return [survey.unusable.message]
-    found = [f"the survey ended early: {survey.stopped}"] if survey.stopped else []
+    found = (
+        ["the server that adcp.yaml starts ended by itself during the survey"] if survey.own_server else []
+    )
+    found += [f"the survey ended early: {survey.stopped}"] if survey.stopped else []
     found += _one_at_a_time(evidence)
     core = Profile.CORE in profiles
     if core and evidence.server.release == BEFORE_3:
@@ -109,8 +116,9 @@ def _never_seen(evidence: Evidence) -> list[str]:
     missing = []
     if Class.SUCCESS not in seen:
         missing.append(f"no AdCP task succeeded: {evidence.none_of(Judged.SUCCESS).why}")
-    if Class.ERROR not in seen:
-        missing.append(f"no AdCP task gave an error: {evidence.none_of(Judged.ERROR).why}")
+    without = evidence.none_of(Judged.ERROR)
+    if Class.ERROR not in seen and without.blocked:
+        missing.append(f"no AdCP task gave an error: {without.why}")
     return missing
 
 

@@ -49,7 +49,7 @@ _TYPES = {
     list: "a list",
     dict: "a mapping",
 }
-_NO_ECHO = ("auth", "server_url", "url", "proxy")  # below these a value may be a secret
+_NO_ECHO = ("auth", "server_url", "url", "proxy", "server")  # below these a value may be a secret
 
 
 class ConfigError(ValueError):
@@ -153,7 +153,8 @@ def _kind(value: object) -> str:
 
 def _instead(value: object, place: Place, choices: Sequence[object]) -> str:
     if place and place[0] in _NO_ECHO:
-        return "; a secret itself never stands in this file" if place[0] == "auth" else ""
+        hidden = place[0] == "auth" or place[:2] == ("server", "env")
+        return "; a secret itself never stands in this file" if hidden else ""
     near = get_close_matches(str(value)[:100], [str(choice) for choice in choices], 1)
     return f", not {quote(value, 60)}" + (f"; did you mean {quote(near[0])}?" if near else "")
 

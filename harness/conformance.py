@@ -17,15 +17,17 @@ from pytest_adcp import suites
 from pytest_adcp.reports import build, model, outputs, terminal
 from pytest_adcp.suites.connected_apps.checklist import checklist
 
-from . import conclusion, judging, options
+from . import conclusion, judging, options, scaffold
 from .alarms import Alarms
 from .config import shown_path
 from .demo import FOR_APPS, DemoError, demo_seller
 from .evidence import Evidence
+from .extra_suites import extra_modules
 from .given import DEMO
 from .items import RuleItem, Suites, judge_item, status
 from .judging import order_of
 from .library.bench import Libraries, libraries
+from .own_server import OwnServerError, not_surveyed, own_server, surveyed
 from .plan import Plan, describe
 from .progress import Progress
 from .redact import Redactor
@@ -86,7 +88,8 @@ class Conformance:
         self.config = config
         self.selection = selection
         self.settings: Settings = options.build(config)
-        self.alarms = Alarms(self.settings.alarms)
+        self._extra = extra_modules(config)
+        self.alarms = Alarms(self.settings.alarms, self._extra)
         self.evidence: Evidence | None = None
         self._schemas: Validators | None = None
         self.findings: list[Finding] = []
@@ -98,6 +101,7 @@ class Conformance:
         self._file: Path | None = None
         self._digest = ""
         self._plan: Plan | None = None
+        self._wrote = ""  # what to say of the configuration that was written
         self._report: model.Report | None = None
         self._beside: list[Path] = []  # what was written beside report.json
         self._unwritten: list[str] = []
@@ -195,6 +199,16 @@ class Conformance:
                 except DemoError as error:
                     raise pytest.UsageError(f"adcp: {error}") from None
             assert target is not None
+            own = None
+            if self.settings.server is not None:
+                redactor = Redactor(self.settings.secrets())
+                try:
+                    own = stack.enter_context(
+                        own_server(self.settings.server, target.url, target.display_url, redactor)
+                    )
+                except OwnServerError as error:
+                    self._not_started(target, error)
+                    return
             progress = Progress(self.config, trace=self.settings.trace)
             progress.begin(target.display_url)
             surveyor = Surveyor(order_of(self.settings, target), progress=progress.show, trace=progress.trace)
@@ -202,7 +216,7 @@ class Conformance:
                 anyio.run(surveyor.run)
             except KeyboardInterrupt:
                 surveyor.recorder.stop("the run was interrupted")
-                self._keep(surveyor.transcript())
+                self._keep(surveyed(surveyor.transcript(), own))
                 kept = (
                     f"; {len(surveyor.transcript().exchanges)} exchanges kept in {self._file}"
                     if self._file
@@ -211,10 +225,32 @@ class Conformance:
                 pytest.exit(f"adcp: survey interrupted{kept}", returncode=2)
             finally:
                 progress.done()
+            transcript = surveyed(surveyor.transcript(), own)
         self._plan = surveyor.plan
         if not self.settings.plan_only:
-            self._keep(surveyor.transcript())
-        self.evidence = self._evidence(self._transcript or surveyor.transcript())
+            self._keep(transcript)
+        self.evidence = self._evidence(transcript)
+        if self.settings.scaffold is not None and self.unusable is None:
+            self._wrote = scaffold.write(self.settings.scaffold, self._seller())
+
+    def _not_started(self, target: Target, error: OwnServerError) -> None:
+        """Let the report say why the server that the run starts does not serve."""
+        transcript = not_surveyed(target, self.settings.limits, error)
+        if not self.settings.plan_only:
+            self._keep(transcript)
+        self.evidence = self._evidence(transcript)
+
+    def _seller(self) -> scaffold.Seller:
+        assert self.evidence is not None
+        settings, target = self.settings, self.settings.target
+        return scaffold.Seller(
+            url=DEMO if target is None else target.display_url,
+            has_secret=target is not None and target.display_url != target.url,
+            server=self.evidence.server,
+            account=settings.account,
+            sandbox_account=settings.sandbox_account,
+            mutating=settings.mutating,
+        )
 
     def _keep(self, transcript: Transcript) -> None:
         """Save the transcript where it was asked for; workers and the report read it from there."""
@@ -251,7 +287,11 @@ class Conformance:
         if self.settings.plan_only:
             return []
         return judging.rules_of(
-            self.settings, self.selection.takes, server=self.evidence is not None, unusable=self.unusable
+            self.settings,
+            self.selection.takes,
+            server=self.evidence is not None,
+            unusable=self.unusable,
+            extra=self._extra,
         )
 
     def entries(self, rule: Rule) -> tuple[Entry, ...]:
@@ -326,7 +366,10 @@ class Conformance:
         if self._libraries is not None:
             gaps += self._libraries.missing()
         left = len(self.findings) + self._faults < self._collected
-        narrowed = conclusion.narrowed(self.config, self.selection, self.settings.tools, left=left)
+        quick = self.evidence is not None and bool(self.evidence.transcript.survey.options.get("quick"))
+        narrowed = conclusion.narrowed(
+            self.config, self.selection, self.settings.tools, left=left, quick=quick
+        )
         partial = [narrowed] if narrowed else []
         judgement = conclude(self.findings, gaps=[*gaps, *partial])
         self.alarms.conclude(
@@ -368,7 +411,12 @@ class Conformance:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the plan that was asked for, or the verdict and what to do about it."""
         write = terminalreporter.write_line
-        if self.settings.plan_only and self._plan is not None:
+        if self._wrote:
+            write(self._wrote)
+        elif self.settings.plan_only and self.unusable is not None:
+            write(safe(self.unusable.message, 1500))
+            write(safe(self.unusable.cure, 600))
+        elif self.settings.plan_only and self._plan is not None:
             for line in Redactor(self.settings.secrets()).text(describe(self._plan)).splitlines():
                 write(line)
         if self._report is None:

@@ -69,12 +69,12 @@ def _each(givens: Givens, *, from_config: bool) -> Iterator[Held]:
         if given is None or (given.from_config and not from_config):
             continue
         if name == "bearer-env":
-            yield _usable(given, [given.value], bearer=_secret(given, given.value))
+            yield _usable(given, [given.value], bearer=of_variable(given, given.value))
         elif name == "basic-env":
-            yield _usable(given, [given.value], basic=_secret(given, given.value))
+            yield _usable(given, [given.value], basic=of_variable(given, given.value))
         else:
             pairs = given.read(values.pairs)
-            extra = tuple((header, _secret(given, variable)) for header, variable in pairs)
+            extra = tuple((header, of_variable(given, variable)) for header, variable in pairs)
             yield _usable(given, [variable for _, variable in pairs], extra=extra)
     oauth = givens.key("auth", "oauth") if from_config else None
     if oauth is not None:
@@ -91,7 +91,7 @@ def _usable(given: Given, variables: list[str], **kinds: Any) -> Held:
 def _client(given: Given) -> OAuthClient:
     url = given.value["token_url"]
     variables = _client_variables(given)
-    client_id, client_secret = (_secret(given, variable) for variable in variables)
+    client_id, client_secret = (of_variable(given, variable) for variable in variables)
     try:
         return OAuthClient(url, client_id, client_secret, given.value.get("scope", ""))
     except UrlError as error:
@@ -104,7 +104,12 @@ def _client_variables(given: Given) -> list[str]:
     return [given.value["client_id_env"], given.value["client_secret_env"]]
 
 
-def _secret(given: Given, variable: str) -> str:
+def of_variable(given: Given, variable: str) -> str:
+    """Return what an environment variable holds that an option or key names.
+
+    Raises:
+        pytest.UsageError: it is not set, or empty.
+    """
     value = os.environ.get(variable)
     if not _VARIABLE.fullmatch(variable) or (value is None and looks_secret(variable)):
         # Not quoted: what looks like no name may be the secret itself.

@@ -326,6 +326,8 @@ class Evidence:
             why, exchange = "no AdCP task was called", None
         elif dead:
             why, exchange = dead[0].why, dead[0].exchange
+        elif kind is Judged.ERROR and self.transcript.survey.options.get("quick"):
+            return Gap("-", "--adcp-quick makes no bad request", blocked=False)
         elif not any(call.purpose in (purpose, Purpose.CONFIGURED) for call in self.calls.values()):
             why, exchange = f"no {purpose} request could be made; give one with `calls:` in adcp.yaml", None
         elif kind is Judged.ERROR:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -64,6 +64,7 @@ def order_of(settings: Settings, target: Target) -> Order:
         "probes": settings.probes,
         "connected_apps": settings.app is not None,
         "interop": settings.interop,
+        "quick": settings.quick,
     }
     request = PlanRequest(
         auto=settings.auto,
@@ -74,6 +75,7 @@ def order_of(settings: Settings, target: Target) -> Order:
         account=settings.account,
         sandbox_account=settings.sandbox_account,
         calls=settings.calls,
+        quick=settings.quick,
         app=settings.app,
     )
     tls = (
@@ -104,7 +106,12 @@ def evidence_of(transcript: Transcript, settings: Terms, schemas: Validators | N
 
 
 def rules_of(
-    settings: Terms, takes: Callable[[str], bool], *, server: bool, unusable: Diagnosis | None
+    settings: Terms,
+    takes: Callable[[str], bool],
+    *,
+    server: bool,
+    unusable: Diagnosis | None,
+    extra: Sequence[str] = (),
 ) -> list[Rule]:
     """Return the rules to try; one stands for all where the target could not be surveyed.
 
@@ -112,10 +119,11 @@ def rules_of(
         takes: whether a module was selected, by its dotted name.
         server: whether there is a transcript to judge.
         unusable: why the target could not be surveyed, where it could not.
+        extra: modules of further rules, which other packages bring; they belong to the core profile.
     """
     modules: list[str] = []
     if server and unusable is None:
-        modules += suites.CORE if Profile.CORE in settings.profiles else ()
+        modules += (*suites.CORE, *extra) if Profile.CORE in settings.profiles else ()
         modules += suites.CONNECTED_APPS if Profile.CONNECTED_APPS in settings.profiles else ()
     if Profile.CLIENT in settings.profiles:
         modules += suites.CLIENT

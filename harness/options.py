@@ -26,6 +26,7 @@ class Option:
     metavar: str | None = None  # None: a flag
     several: bool = False
     key: tuple[str, ...] = ()  # in adcp.yaml; empty where the file cannot say it
+    usual: str = ""  # what the option means without a value, where it may stand alone
     surveys: bool = False  # decides what is sent or read, so a replay cannot take it
 
     @property
@@ -46,6 +47,8 @@ class Option:
     def add_to(self, group: pytest.OptionGroup) -> None:
         """Register the option."""
         details: dict[str, Any] = {"dest": self.dest, "default": None, "help": self.help}
+        if self.usual:
+            details |= {"nargs": "?", "const": self.usual}
         if self.metavar is None:
             group.addoption(self.flag, action="store_true", **details)
         else:
@@ -308,6 +311,20 @@ OPTIONS = (
         "plan",
         "Only connect and list the tools, then print the calls that would be made.",
         key=("plan", "only"),
+        surveys=True,
+    ),
+    Option(
+        "write-config",
+        "Only connect and list the tools, then write a configuration for them into this file, which must not be there "
+        "(default adcp.yaml).",
+        "FILE",
+        usual="adcp.yaml",
+        surveys=True,
+    ),
+    Option(
+        "quick",
+        "Make one call a tool and nothing beyond: a first look, whose verdict is inconclusive (default no).",
+        key=("quick",),
         surveys=True,
     ),
     Option(

@@ -62,6 +62,7 @@ class PlanRequest:
     account: Mapping[str, Any] | None = None  # for read tasks
     sandbox_account: Mapping[str, Any] | None = None  # for mutating ones
     calls: tuple[ConfiguredCall, ...] = ()
+    quick: bool = False  # one call a tool; takes no probes
     app: AppRequest | None = None  # the server is to be seen as a platform sees it too
     today: date = field(default_factory=lambda: datetime.now(UTC).date())  # dates in requests count from here
 
@@ -123,6 +124,8 @@ class _Planner:
         subjects = {draft.call.subject for draft in configured}
         automatic = [draft for draft in self._from_catalogue() if draft.call.subject not in subjects]
         drafts = self._reachable([*automatic, *configured])
+        if self._request.quick:
+            drafts = _one_each(drafts)
         probes = [draft for draft in self._probes(drafts) if draft.call.subject not in subjects]
         drafts = self._within_bounds([*drafts, *probes])
         calls = tuple(_chained(sorted(drafts, key=lambda draft: draft.order)))
@@ -234,7 +237,7 @@ class _Planner:
                 yield _Draft(call, (len(self._order), rank), rank)
 
     def _behaviours(self, drafts: list[_Draft]) -> Iterator[PlannedCall | NotCalled]:
-        samples = [d.call for d in drafts if d.call.name == SAMPLE and d.call.purpose is Purpose.GOOD]
+        samples = [sample for draft in drafts if (sample := self._to_vary(draft.call)) is not None]
         candidates = [
             Candidate(task, shape(self._listed[task.name].get("inputSchema"), task.arguments), sample)
             for sample in samples
@@ -243,6 +246,17 @@ class _Planner:
         bad = [draft.call for draft in drafts if draft.bad]
         values = Values(self._run_id, "probes", self._request.today)
         yield from probes.calls(candidates, bad, values)
+
+    def _to_vary(self, call: PlannedCall) -> PlannedCall | None:
+        """Return a call as a sample that probes can be made of: one of the catalogue, or the user's in its place."""
+        if call.name != SAMPLE or call.tool not in catalogue() or call.expect is Expect.ERROR:
+            return None
+        wrapper = shape(self._listed[call.tool].get("inputSchema"), catalogue()[call.tool].arguments).wrapper
+        if wrapper is not None and not isinstance(call.arguments.get(wrapper), Mapping):
+            return None
+        return replace(
+            call, purpose=Purpose.GOOD, mutating=catalogue()[call.tool].mutating, expect=Expect.ANY
+        )
 
     # -- configured calls -----------------------------------------------------------------------------------
 
@@ -354,6 +368,14 @@ class _Planner:
         if alike:
             pairs = _some([f"{quote(name, 60)} looks like {task}" for name, task in alike])
             yield f"an AdCP tool has exactly the name of its task: {pairs}"
+
+
+def _one_each(drafts: Iterable[_Draft]) -> list[_Draft]:
+    """Keep a call a tool: the first that the user configured, else the first of the catalogue."""
+    first: dict[str, _Draft] = {}
+    for draft in sorted(drafts, key=lambda draft: (not draft.configured, draft.order)):
+        first.setdefault(draft.call.tool, draft)
+    return list(first.values())
 
 
 def _chained(drafts: Iterable[_Draft]) -> Iterator[PlannedCall]:

@@ -16,6 +16,13 @@ from .ownership import asks_without_path, owned_by_conftest
 pytest.register_assert_rewrite("pytest_adcp.suites")
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let plugins of other packages add suites."""
+    from . import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Register every option but --server-url, which waits for the conftests."""
     register(parser)

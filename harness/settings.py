@@ -19,10 +19,12 @@ from .config import shown_path
 from .credentials import combined, held
 from .given import DEMO, Given, Givens, existing, located
 from .library.settings import LibrarySettings, library_settings
+from .own_server import ServerCommand, server_command
 from .plan import AppRequest, ConfiguredCall
 from .redact import redact_members
 from .release import RELEASES
 from .rules import Profile
+from .scaffold import Scaffold, path_of, scaffold_of
 from .standards import Standards, changed
 from .target import CredentialError, Target
 from .text import quote
@@ -77,11 +79,15 @@ class Settings:
     proxy: str | None = field(repr=False)  # may hold user:password
     config_file: Path | None
     fleet: Fleet | None = None  # many targets, each with settings of its own; `target` is None then
+    quick: bool = False  # one call a tool, and nothing beyond
+    server: ServerCommand | None = None  # what starts the server under test
+    scaffold: Scaffold | None = None  # the configuration that is to be written
 
     def secrets(self) -> tuple[str, ...]:
         """Return every string that must not be written anywhere, for a Redactor."""
         proxy = Target.parse(self.proxy).secrets() if self.proxy else ()
-        return (*(self.target.secrets() if self.target else ()), *proxy)
+        own = self.server.secrets() if self.server else ()
+        return (*(self.target.secrets() if self.target else ()), *proxy, *own)
 
     def public(self) -> dict[str, Any]:
         """Return the settings as JSON data for a report, without anything secret."""
@@ -123,6 +129,8 @@ class Settings:
             "no_transcript": not self.keep_transcript,
             "targets": self.fleet.total if self.fleet else None,
             "fleet": self.fleet.public() if self.fleet else None,
+            "quick": self.quick,
+            "server": self.server.public() if self.server else None,
         }
 
 
@@ -140,6 +148,7 @@ def resolve(namespace: argparse.Namespace, folder: Path) -> Settings:
 
 def settings_of(givens: Givens, folder: Path, fleet: Fleet | None = None) -> Settings:
     """Work out the settings from what was given; as `resolve`."""
+    new_file = path_of(givens)
     profiles: tuple[Profile, ...] = givens.read("profile", _profiles, (Profile.CORE,))
     url = givens.get("server-url")
     serverless = givens.replay is not None or fleet is not None or profiles == (Profile.CLIENT,)
@@ -148,6 +157,9 @@ def settings_of(givens: Givens, folder: Path, fleet: Fleet | None = None) -> Set
     account = givens.key("account")
     report_dir = _report_dir(givens, folder)
     sandbox = _sandbox_account(givens, account, demo=demo)
+    quick = _flag(givens.get("quick"))
+    own_auth = target is None or not _foreign(givens, target)
+    scaffold = scaffold_of(givens, new_file, has_server=demo or target is not None, from_config=own_auth)
     return Settings(
         target=target,
         demo=demo,
@@ -160,11 +172,11 @@ def settings_of(givens: Givens, folder: Path, fleet: Fleet | None = None) -> Set
         account=account.value if account else None,
         calls=_calls(givens),
         auto=_flag(givens.key("plan", "auto"), default=True),
-        probes=_flag(givens.key("plan", "probes"), default=True),
+        probes=not quick and _flag(givens.key("plan", "probes"), default=True),
         app=_app(givens) if Profile.CONNECTED_APPS in profiles else None,
         standards=_standards(givens),
         oauth=_oauth(givens),
-        interop=_flag(givens.key("plan", "interop"), default=True),
+        interop=not quick and _flag(givens.key("plan", "interop"), default=True),
         spec=givens.read("spec", lambda value: values.choice(value, RELEASES, "AdCP release"), None),
         schemas=_schemas(givens),
         report_dir=report_dir,
@@ -174,7 +186,7 @@ def settings_of(givens: Givens, folder: Path, fleet: Fleet | None = None) -> Set
         strict=_flag(givens.get("strict")),
         production=_flag(givens.get("production")),
         library=library_settings(givens, profiles, folder, report_dir),
-        plan_only=_flag(givens.get("plan")),
+        plan_only=scaffold is not None or _flag(givens.get("plan")),
         trace=_flag(givens.get("trace")),
         keep_transcript=not _flag(givens.get("no-transcript")),
         ca_file=_ca_file(givens),
@@ -182,6 +194,9 @@ def settings_of(givens: Givens, folder: Path, fleet: Fleet | None = None) -> Set
         proxy=_proxy(givens, target),
         config_file=givens.config.path if givens.config else None,
         fleet=fleet,
+        quick=quick,
+        server=_server(givens, target),
+        scaffold=scaffold,
     )
 
 
@@ -232,6 +247,16 @@ def _refuse_foreign(givens: Givens, url: Given, target: Target) -> None:
             f"({theirs.origin}) go nowhere else; name those for this server with --adcp-bearer-env, "
             "--adcp-basic-env, --adcp-header-env or --adcp-client-cert, or take another --adcp-config"
         )
+
+
+def _server(givens: Givens, target: Target | None) -> ServerCommand | None:
+    """Return what starts the server of adcp.yaml; None where that is not the one under test."""
+    found = givens.key("server")
+    if found is None or target is None or givens.config is None:
+        return None
+    if givens.config.get("server_url") is None:
+        raise found.fail("needs server_url in the same file: where the server listens")
+    return None if _foreign(givens, target) else server_command(found)
 
 
 def _sandbox_account(givens: Givens, account: Given | None, *, demo: bool) -> Mapping[str, Any] | None:

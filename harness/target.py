@@ -145,7 +145,7 @@ class Credentials:
             pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret)}"
             found += [client.client_secret, f"{client.client_id}:{client.client_secret}", pair]
         for name, value in self.extra:
-            if _WORDS.fullmatch(value) and not _SAYS_SECRET.search(name):
+            if _WORDS.fullmatch(value) and not says_secret(name):
                 continue  # a tenant or an environment: cut out of every answer, it would spoil what is judged
             scheme, space, rest = value.partition(" ")
             found.append(value)
@@ -201,6 +201,11 @@ class Target:
         """Return the credentials' secrets and the tokens in the URL's query."""
         tokens = [token for token in query_secrets(self.url) if len(token) >= SHORTEST_SECRET]
         return (*self.credentials.secrets(), *tokens)
+
+
+def says_secret(name: str) -> bool:
+    """Whether the name of a header or of a variable says that its value is a credential."""
+    return _SAYS_SECRET.search(name) is not None
 
 
 def basic_header(pair: str) -> str:

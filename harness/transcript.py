@@ -183,6 +183,14 @@ class Interop:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnServer:
+    """The server, where the run started it: its exit code (None: it ran to the end) and the end of its log, escaped."""
+
+    exit_code: int | None
+    log: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """What was asked of whom and how it went: the first line of a transcript."""
 
@@ -203,6 +211,7 @@ class Survey:
     longest_chain: float = 0.0  # seconds of the longest row of calls that had to wait for each other
     tls: Tls | None = None  # None: plain HTTP, or no connection
     interop: Interop | None = None  # None: the official client was not asked; not_called says why
+    own_server: OwnServer | None = None  # None: the run started none, or it ran to the end
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,10 +60,11 @@ def read(path: Path) -> Document:
     except UnicodeDecodeError as error:
         raise YamlError("is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from None
     # JSON may be indented with tabs, which YAML does not take; inside its strings there are none.
-    return _document(text.replace("\t", " ") if path.suffix == ".json" else text)
+    return parse(text.replace("\t", " ") if path.suffix == ".json" else text)
 
 
-def _document(text: str) -> Document:
+def parse(text: str) -> Document:
+    """Read the one document of a YAML text; as `read`."""
     loader = None
     try:
         loader = _Loader(text)

@@ -23,11 +23,13 @@ from pytest_adcp.harness.urls import is_loopback
 from .model import Observation
 
 _CERTIFICATE_DAYS = 30  # before its end a certificate is worth a word
+_LOG_LINES = 20  # of a server that the run started, where it died
 _LISTED = 1000  # tools that are looked at
 
 
 def observe(evidence: Evidence) -> Iterator[Observation]:
     """Yield the observations on a transcript: the same for the same bytes."""
+    yield from _own_server(evidence.transcript)
     if not evidence.transcript.exchanges or evidence.transcript.survey.unusable is not None:
         return
     yield _release(evidence)
@@ -38,6 +40,20 @@ def observe(evidence: Evidence) -> Iterator[Observation]:
     yield from _against_purpose(evidence)
     yield from _retries(evidence.transcript.exchanges)
     yield from _foreign_host(evidence.transcript.exchanges)
+
+
+def _own_server(transcript: Transcript) -> Iterator[Observation]:
+    found = transcript.survey.own_server
+    if found is None:
+        return
+    if transcript.survey.unusable is None:
+        code = found.exit_code
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        note = f"the server that adcp.yaml starts ended by itself during the survey, with {how}"
+        yield Observation("own-server", note)
+    # A line each: whoever reads a log reads it in lines.
+    for line in found.log[-_LOG_LINES:]:
+        yield Observation("own-server-log", f"log of the server: {safe(line, 400)}")
 
 
 def _release(evidence: Evidence) -> Observation:

@@ -27,6 +27,7 @@ auth:
     client_id_env: CLIENT_ID
     client_secret_env: CLIENT_SECRET
     scope: adcp.read adcp.write
+server: {command: serve --port 8000, folder: ., env: {TOKEN: SELLER_TOKEN, HOME: }, ready: 20}
 plan: {auto: false, mutating: true, only: false}
 calls:
   - tool: get_products
@@ -72,6 +73,7 @@ trace: true
 no_transcript: true
 targets: [{name: beta, url: https://beta.example/mcp, auth: {basic_env: BETA}, baseline: known.yaml}]
 fleet: {concurrency: 4, per_host: 2, timeout: 600}
+quick: true
 """
 
 
@@ -135,8 +137,8 @@ def test_scalars_are_what_json_would_have(tmp_path: Path) -> None:
 def test_where_says_file_line_and_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     config = read(tmp_path, FULL)
-    assert config.where("calls", 0, "expect") == "adcp.yaml, line 16, calls[0].expect"
-    assert config.where("calls", 1) == "adcp.yaml, line 17, calls[1]"
+    assert config.where("calls", 0, "expect") == "adcp.yaml, line 17, calls[0].expect"
+    assert config.where("calls", 1) == "adcp.yaml, line 18, calls[1]"
     assert config.where("auth", "header_env", "X-Tenant") == "adcp.yaml, line 5, auth.header_env.X-Tenant"
     assert config.where() == "adcp.yaml, line 1"
 
@@ -342,7 +344,9 @@ def test_the_schema_knows_every_option_and_the_same_choices() -> None:
         place = SCHEMA
         for key in option.key:
             place = place["properties"][key]
-    assert {option.name for option in OPTIONS if not option.key} == {"config", "explain", "rules", "shard"}
+    assert {option.name for option in OPTIONS if not option.key} == {
+        *("config", "explain", "rules", "shard", "write-config")
+    }
     assert SCHEMA["properties"]["profiles"]["items"]["enum"] == list(Profile)
     assert SCHEMA["properties"]["spec"]["enum"] == [*RELEASES, *map(float, RELEASES)]
 

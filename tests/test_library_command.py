@@ -297,3 +297,42 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
 
 def test_the_version_is_the_one_of_the_schema() -> None:
     assert SCHEMA.schema["$defs"]["hello"]["properties"]["adcp_extractor"]["const"] == messages.PROTOCOL  # type: ignore[index]
+
+
+class TestToldTruly:
+    @pytest.mark.parametrize(
+        "member",
+        ['transports=[["mcp"]]', "transports=[{}]", "kinds=[[]]", 'limit={"size": 1, "unit": []}'],
+    )
+    def test_a_handshake_of_wrong_types_is_refused(self, start: Start, member: str) -> None:
+        with pytest.raises(LibraryError, match="of its handshake must be"):
+            start(GREETING + f'say(adcp_extractor=1, name="lib", {member})\n' + LOOP + ECHO)
+
+    def test_true_is_no_version(self, start: Start) -> None:
+        with pytest.raises(LibraryError, match="speaks version true"):
+            start(GREETING + 'say(adcp_extractor=True, name="lib")\n' + LOOP + ECHO)
+
+    def test_what_comes_at_one_with_the_handshake_is_noted(self, start: Start) -> None:
+        both = 'sys.stdout.write(\'{"adcp_extractor": 1, "name": "lib"}\\n{"id": 1, "data": 0}\\nhello\\n\'); sys.stdout.flush()\n'
+        lib = start(GREETING + both + LOOP + ECHO)
+        assert data(asked(lib, 2)) == [0, 1]
+        assert len(lib.behaviour.lies) == 1
+        assert lib.behaviour.printed == ('"hello"',)
+
+    def test_wrong_ids_are_not_silence(self, start: Start) -> None:
+        lib = start(HANDSHAKE + LOOP + "    say(id=str(number), data=None)\n", answering=0.5)
+        (answer,) = asked(lib, 1)
+        assert isinstance(answer, NoAnswer)
+        assert answer.asked
+        assert 'gave no answer for 0.5 s, but wrote {"id": "1"' in answer.why
+
+    def test_the_end_of_a_traceback_is_kept(self, start: Start) -> None:
+        (answer,) = asked(start(HANDSHAKE + LOOP + "    raise ValueError('the last word')\n"), 1)
+        assert isinstance(answer, NoAnswer)
+        assert answer.why.endswith('ValueError: the last word"')
+
+    def test_after_it_was_given_up_nothing_is_asked(self, start: Start) -> None:
+        answers = asked(start(HANDSHAKE + LOOP + "    os._exit(0)\n"), 12)
+        assert [answer.asked for answer in answers if isinstance(answer, NoAnswer)] == [True] * 9 + [
+            False
+        ] * 3

@@ -197,6 +197,7 @@ FLAGS = [
     ("strict", lambda told: told.strict),
     ("trace", lambda told: told.trace),
     ("plan", lambda told: told.plan_only),
+    ("quick", lambda told: told.quick),
     ("no-transcript", lambda told: not told.keep_transcript),
     ("allow-mutating", lambda told: told.mutating),
 ]

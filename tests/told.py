@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_adcp.harness.options import OPTIONS
@@ -39,7 +40,8 @@ def told(*arguments: str, yaml: str | None = None) -> Settings:
     parser = argparse.ArgumentParser()
     for option in OPTIONS:
         action = "store_true" if option.metavar is None else "append" if option.several else "store"
-        parser.add_argument(option.flag, dest=option.dest, action=action, default=None)
+        alone: dict[str, Any] = {"nargs": "?", "const": option.usual} if option.usual else {}
+        parser.add_argument(option.flag, dest=option.dest, action=action, default=None, **alone)
     return resolve(parser.parse_args(arguments), Path.cwd())
 
 

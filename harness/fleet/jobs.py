@@ -62,6 +62,7 @@ class JudgeJob:
         transcript: the file.
         baseline: what is known of this target.
         modules: the suites that were selected, as dotted prefixes; none: all of them.
+        extra: the modules of further rules.
     """
 
     name: str
@@ -69,13 +70,20 @@ class JudgeJob:
     transcript: Path
     baseline: Path | None = None
     modules: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     def run(self) -> dict[str, Any]:
         """Do it; the answer is a fleet.TargetResult as plain JSON."""
         transcript = Transcript.load(self.transcript)
         evidence = judging.evidence_of(transcript, self.settings, _schemas(self.settings.schemas))
-        rules = judging.rules_of(self.settings, self._takes, server=True, unusable=transcript.survey.unusable)
-        alarms = Alarms(AlarmSettings(self.baseline))
+        rules = judging.rules_of(
+            self.settings,
+            self._takes,
+            server=True,
+            unusable=transcript.survey.unusable,
+            extra=self.extra,
+        )
+        alarms = Alarms(AlarmSettings(self.baseline), self.extra)
         alarms.read(None)
         findings, faults = _judged(evidence, rules, self.settings, alarms)
         report, code = self._conclude(evidence, rules, findings, len(faults), alarms)
@@ -119,7 +127,9 @@ class JudgeJob:
         alarms: Alarms,
     ) -> tuple[model.Report, int]:
         settings = self.settings
-        how = (["a path"] if self.modules else []) + (["--adcp-tool"] if settings.tools else [])
+        how = ["a path"] if self.modules else []
+        how += ["--adcp-tool"] if settings.tools else []
+        how += ["--adcp-quick"] if settings.quick else []
         partial = [f"only a part was judged ({', '.join(how)})"] if how else []
         gaps = conclusion.gaps(evidence, settings.tools, settings.profiles)
         judgement = conclude(findings, gaps=[*gaps, *partial])

@@ -77,11 +77,13 @@ class FleetRunner:
     Args:
         ended: is told each result as it is there.
         modules: the suites that were selected, as dotted prefixes; none: all of them.
+        extra: the modules of further rules.
     """
 
     fleet: Fleet
     ended: Ended
     modules: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     def run(self) -> list[reported.TargetResult]:
         """Do it all; whatever becomes of a target is its result, and none of it is raised.
@@ -111,7 +113,7 @@ class FleetRunner:
                     room.leave(target)
                     running -= 1
                     self._left.set()
-                self._end(problem or await judged(judges, job_of(target, self.modules)))
+                self._end(problem or await judged(judges, job_of(target, self.modules, self.extra)))
 
             async with anyio.create_task_group() as group:
                 while waiting:
@@ -150,9 +152,9 @@ class FleetRunner:
         return _problem(target, answer, "survey")
 
 
-def job_of(target: FleetTarget, modules: tuple[str, ...] = ()) -> JudgeJob:
+def job_of(target: FleetTarget, modules: tuple[str, ...] = (), extra: tuple[str, ...] = ()) -> JudgeJob:
     """Return the job that judges what was recorded of a target."""
-    return JudgeJob(target.name, target.settings, target.folder / TRANSCRIPT, target.baseline, modules)
+    return JudgeJob(target.name, target.settings, target.folder / TRANSCRIPT, target.baseline, modules, extra)
 
 
 async def judged(judges: Pool, job: JudgeJob) -> reported.TargetResult:

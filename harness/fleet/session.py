@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pytest_adcp.harness import conclusion
 from pytest_adcp.harness.config import shown_path
+from pytest_adcp.harness.extra_suites import extra_modules
 from pytest_adcp.harness.schema_bundle import BundleError, find_bundle
 from pytest_adcp.harness.selection import SUITES, Selection
 from pytest_adcp.harness.settings import Settings
@@ -41,6 +42,7 @@ class FleetRun:
         self._told: dict[str, str] = {}  # outcomes by node id
         self._foreign_failures = 0
         self._is_worker = hasattr(config, "workerinput")
+        self._extra = extra_modules(config)
 
     @property
     def file(self) -> Path:
@@ -67,7 +69,7 @@ class FleetRun:
             return
         self._check()
         started = time.monotonic()
-        runner = FleetRunner(self.fleet, self._ended, self.selection.modules)
+        runner = FleetRunner(self.fleet, self._ended, self.selection.modules, self._extra)
         self._done = 0
         try:
             results = runner.run()

@@ -34,6 +34,7 @@ _OF_ONE = {
     **dict.fromkeys(_CREDENTIALS, _OF_ITS_SERVER),
     "record": "a fleet has a transcript for each target, in the report folder",
     "baseline": "each target of a fleet has a baseline of its own: give it with the target",
+    "write-config": "a configuration is written for one server: give --server-url",
     "write-baseline": "a baseline is written for one server: give --server-url",
     "compare": "reports are compared for one server: give --server-url",
     "fail-on": "reports are compared for one server: give --server-url",

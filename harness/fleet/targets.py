@@ -15,7 +15,7 @@ from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.yamlfile import Place
 
 # What adcp.yaml says of one server, and of the fleet itself: no target takes it over.
-_NOT_TAKEN_OVER = ("server_url", "name", "auth", "targets", "fleet", "record", "replay")
+_NOT_TAKEN_OVER = ("server_url", "name", "auth", "targets", "fleet", "record", "replay", "server")
 _OF_THE_FLEET = "fleet."  # files of the report folder that begin so are about all targets
 
 

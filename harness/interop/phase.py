@@ -231,7 +231,7 @@ def _calls(exchanges: Sequence[Exchange], made: Sequence[PlannedCall]) -> list[P
     )[:_MOST_REFUSED]
     good: dict[str, PlannedCall] = {}
     for call in reads:
-        if call.purpose is Purpose.GOOD:
+        if call.is_good:
             good.setdefault(call.tool, call)
     return [*list(good.values())[: MOST_CALLS - len(bad)], *bad]
 

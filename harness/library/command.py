@@ -22,6 +22,7 @@ ANSWERING = 10.0  # seconds of silence while a question waits
 _WINDOW = 64  # questions that wait at once
 _WINDOW_BYTES = 8 * 1024 * 1024  # of them, beyond the first
 _MOST_DEATHS = 10
+_WORDS = 200  # characters of the end of its stderr that are quoted
 _SHOWN = 20  # complaints that are kept
 
 
@@ -84,6 +85,7 @@ class CommandLibrary:
         self._most_deaths = _MOST_DEATHS
         self._last_death = ""
         self._heard = 0.0
+        self._idle = ""  # a line that was no answer, since there was one
         self._process: Process | None = None
         self._declared = self._start()
 
@@ -123,7 +125,7 @@ class CommandLibrary:
                 if self._is_alive():
                     self._send(sent, waiting)
                 else:
-                    answers[sent.number] = NoAnswer(self._gave_up())
+                    answers[sent.number] = NoAnswer(self._gave_up(), asked=False)
             if not waiting:
                 if not order:
                     return
@@ -163,7 +165,7 @@ class CommandLibrary:
     def _send(self, sent: _Sent, waiting: dict[int, _Sent]) -> None:
         assert self._process is not None
         if not waiting:
-            self._heard = time.monotonic()  # it had nothing to say before
+            self._heard, self._idle = time.monotonic(), ""  # it had nothing to say before
         waiting[sent.number] = sent
         self._process.send(sent.line)
 
@@ -189,26 +191,42 @@ class CommandLibrary:
                 self._lied(number, found)
                 continue
             self._answered.add(number)
-            self._heard = time.monotonic()
+            self._heard, self._idle = time.monotonic(), ""
             yield number, messages.answer(found)
         if time.monotonic() >= self._heard + self._answering:
-            raise self._buried(f"it was silent for {self._answering:g} s")
+            raise self._buried(self._silent(self._answering))
+
+    def _silent(self, seconds: float) -> str:
+        if self._idle:
+            return f"it gave no answer for {seconds:g} s, but wrote {self._idle}"
+        return f"it was silent for {seconds:g} s"
 
     def _understood(self, line: bytes) -> dict[str, Any] | None:
         if not line.strip():
             return None
         found = messages.read(line)
-        if found is None and len(self._printed) < _SHOWN:
-            self._printed.append(quote(line.decode("utf-8", "replace"), 120))
+        if found is None and (not self._idle or len(self._printed) < _SHOWN):
+            self._idle = quote(line[:1000].decode("utf-8", "replace"), 120)
+            if len(self._printed) < _SHOWN:
+                self._printed.append(self._idle)
         return found
 
+    def _unasked(self, lines: Iterable[bytes]) -> None:
+        """Note what came at one with the handshake: nothing has been asked yet."""
+        for line in lines:
+            if (found := self._understood(line)) is not None:
+                self._lied(found.get("id"), found)
+
     def _lied(self, number: Any, message: Mapping[str, Any]) -> None:
+        if self._idle and len(self._lies) >= _SHOWN:
+            return
+        self._idle = quote(dict(message), 120)
         if len(self._lies) >= _SHOWN:
             return
         if isinstance(number, int) and number in self._answered:
-            self._lies.append(f"request {number} was answered again: {quote(dict(message), 120)}")
+            self._lies.append(f"request {number} was answered again: {self._idle}")
         else:
-            self._lies.append(f"nobody had asked for this: {quote(dict(message), 120)}")
+            self._lies.append(f"nobody had asked for this: {self._idle}")
 
     # -- life and death ----------------------------------------------------------------------------------------
 
@@ -232,31 +250,38 @@ class CommandLibrary:
         try:
             self._process = Process(self._command, self._folder)
         except OSError as error:
-            raise LibraryError(f"cannot be started: {error.strerror or error}") from None
+            raise LibraryError(f"cannot be started: {error.strerror or error}") from error
         self._process.send(messages.hello(self._asks))
+        self._idle = ""
         until = time.monotonic() + self._starting
         try:
             while (now := time.monotonic()) < until:
-                for line in self._process.receive(until - now):
+                lines = iter(self._process.receive(until - now))
+                for line in lines:
                     if (found := self._understood(line)) is not None:
-                        return messages.declared(found)
+                        said = messages.declared(found)
+                        self._unasked(lines)
+                        return said
         except Ended as end:
             raise LibraryError(f"does not shake hands: {self._buried(str(end))}") from None
         except messages.Refused as refused:
             self._buried("")
             raise LibraryError(f"cannot be asked: {refused}") from None
-        raise LibraryError(f"does not shake hands: {self._buried(f'it was silent for {self._starting:g} s')}")
+        raise LibraryError(f"does not shake hands: {self._buried(self._silent(self._starting))}")
 
     def _buried(self, why: str) -> Ended:
         """End the process and return what became of it, in words."""
         assert self._process is not None
         process, self._process = self._process, None
         code = process.end(0.0 if why else 2.0)
-        if not why:
+        if why and code is not None:
+            why += f"; by then it had ended with {_ended(code)}, and what it started held its stdout open"
+        elif not why:
             why = "it closed its stdout" if code is None else f"it ended with {_ended(code)}"
         words = process.last_words()
         self._deaths += 1
-        self._last_death = f"{why}; its stderr ends with {quote(words[-300:], 300)}" if words else why
+        words = " ".join(words.replace("^", "").split())[-_WORDS:]  # the end of a traceback is what tells
+        self._last_death = f"{why}; its stderr ends with {quote(words, 2 * _WORDS)}" if words else why
         return Ended(self._last_death)
 
 

@@ -1,10 +1,12 @@
 """`module:function` in a process of its own: speaks the extractor protocol for a Python function.
 
-Run as `python -m pytest_adcp.harness.library.host MODULE:FUNCTION`. What the function's module prints goes to stderr.
+Run as `python -m pytest_adcp.harness.library.host MODULE:FUNCTION`. What the function's module prints goes to stderr,
+and its stdin is empty.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -33,8 +35,8 @@ def find(spec: str) -> tuple[Callable[[dict[str, Any]], Any], Mapping[str, Any]]
     name, _, path = spec.partition(":")
     try:
         module = importlib.import_module(name)
-    except Exception as error:
-        raise Unusable(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise Unusable(f"{name} cannot be imported: {type(error).__name__}: {_words(error)}") from error
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
@@ -63,7 +65,8 @@ def serve(
         if "adcp_extractor" in message:
             answer: dict[str, Any] = {"adcp_extractor": 1, **declared}
         else:
-            answer = {"id": message.get("id")} | _answer(function, message)
+            number = message.get("id")  # before the function can change the request
+            answer = _answer(function, message) | {"id": number}
         out.write(_line(answer) + b"\n")
         out.flush()
 
@@ -72,21 +75,33 @@ def _answer(function: Callable[[dict[str, Any]], Any], message: dict[str, Any]) 
     try:
         answer = function(message)
     except Exception as error:
-        return {"error": {"type": type(error).__name__, "message": str(error)[:1000]}}
+        return {"error": {"type": type(error).__name__, "message": _words(error)}}
+    except BaseException as error:  # it ends every program that the library is part of
+        sys.stderr.write(f"the function raised {type(error).__name__}: {_words(error)}\n")
+        raise
     if isinstance(answer, Mapping):
-        return dict(answer)
+        with contextlib.suppress(Exception):
+            return dict(answer)
     return {"error_in_adapter": f"the function returned {type(answer).__name__}, not a dict with data"}
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)[:1000]
+    except Exception:
+        return "(its text cannot be had)"
 
 
 def _line(answer: Mapping[str, Any]) -> bytes:
     try:
-        return json.dumps(answer).encode("ascii")
-    except RecursionError:
-        return write(answer)
-    except (TypeError, ValueError) as error:
+        try:
+            return json.dumps(answer).encode("ascii")
+        except RecursionError:
+            return write(answer)
+    except Exception as error:  # a dict of the library's own can raise anything
         told = {
             "id": answer.get("id"),
-            "error_in_adapter": f"the answer cannot be written as JSON: {type(error).__name__}: {error}",
+            "error_in_adapter": f"the answer cannot be written as JSON: {type(error).__name__}: {_words(error)}",
         }
         return json.dumps(told).encode("ascii")
 
@@ -94,14 +109,18 @@ def _line(answer: Mapping[str, Any]) -> bytes:
 def main(spec: str) -> int:
     """Serve a function on stdin and stdout."""
     out = os.fdopen(os.dup(1), "wb")
+    incoming = os.fdopen(os.dup(0), "rb")
     os.dup2(2, 1)  # what the library prints belongs to nobody else's lines
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # nor are the requests the library's to read
+    os.close(nothing)
     sys.path.insert(0, os.getcwd())
     try:
         function, declared = find(spec)
     except Unusable as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    serve(function, declared, sys.stdin.buffer, out)
+    serve(function, declared, incoming, out)
     return 0
 
 

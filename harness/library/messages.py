@@ -72,7 +72,7 @@ def declared(message: Mapping[str, Any]) -> Declared:
         Refused: it speaks another version, or a member of it is wrong.
     """
     version = message.get("adcp_extractor")
-    if version != PROTOCOL:
+    if isinstance(version, bool) or version != PROTOCOL:
         raise Refused(
             f"it speaks version {quote(version, 40)} of the extractor protocol, and this is version {PROTOCOL}"
         )
@@ -97,7 +97,7 @@ def _several(
     said = message.get(name)
     if said is None:
         return default
-    if not isinstance(said, list) or not said or not all(item in set(choices) for item in said):
+    if not isinstance(said, list) or not said or not all(item in list(choices) for item in said):
         among = " and ".join(f'"{choice}"' for choice in choices)
         raise Refused(f"`{name}` of its handshake must be a list of {among}, not {quote(said, 80)}")
     return frozenset(map(choices, said))
@@ -117,7 +117,7 @@ def _limit(said: Any) -> Limit | None:
         raise Refused(
             f"`limit.size` of its handshake must be a whole number from 1, or null, not {quote(size, 80)}"
         )
-    if unit not in set(Unit):
+    if unit not in list(Unit):
         raise Refused(
             f"`limit.unit` of its handshake must be one of {', '.join(Unit)}, not {quote(unit, 80)}"
         )

@@ -72,9 +72,15 @@ class Threw:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """The library gave no answer that can be judged; the text says what happened, for its author."""
+    """The library gave no answer that can be judged.
+
+    Attributes:
+        why: what happened, for its author.
+        asked: whether the question was put to it; not, where the library had been given up.
+    """
 
     why: str
+    asked: bool = True
 
 
 Answer = Extracted | Threw | NoAnswer

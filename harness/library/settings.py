@@ -85,7 +85,10 @@ class LibrarySettings:
         try:
             return CommandLibrary(words, folder=self.folder, asks=asks, answering=self.timeout)
         except LibraryError as error:
-            raise given.fail(f"{quote(given.value, 100)} {error}") from None
+            hint = ""
+            if asks is Asks.RESPONSES and len(words) == 1 and isinstance(error.__cause__, FileNotFoundError):
+                hint = " (a function in Python is given as module:function, both as Python writes names)"
+            raise given.fail(f"{quote(given.value, 100)} {error}{hint}") from None
 
 
 def library_settings(

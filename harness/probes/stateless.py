@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import anyio
-from pytest_adcp.harness.calls import NotCalled, PlannedCall, Purpose, Variant
+from pytest_adcp.harness.calls import NotCalled, PlannedCall, Variant
 from pytest_adcp.harness.conversation import Conversation, Said
 from pytest_adcp.harness.param_headers import PREFIX as PARAM_PREFIX
 from pytest_adcp.harness.reading import no_answer, read
@@ -94,7 +94,7 @@ async def send(
 
 def _with_params(calls: Iterable[PlannedCall], headers: CallHeaders) -> PlannedCall | None:
     """Return the read of a tool that asks for one of its arguments in a header."""
-    reads = (c for c in calls if c.purpose is Purpose.GOOD and not c.mutating and not c.takes)
+    reads = (c for c in calls if c.is_plain_read)
     return next((call for call in reads if headers(call.tool, call.arguments)), None)
 
 

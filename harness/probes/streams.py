@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import anyio
 import anyio.abc
-from pytest_adcp.harness.calls import NotCalled, PlannedCall, Purpose
+from pytest_adcp.harness.calls import NotCalled, PlannedCall
 from pytest_adcp.harness.conversation import Conversation
 from pytest_adcp.harness.recorder import Phase
 from pytest_adcp.harness.session import Outgoing, Session
@@ -34,7 +34,7 @@ _CLOSING = 5.0  # for the DELETE, also when the run is interrupted
 
 def call_of(calls: Iterable[PlannedCall]) -> PlannedCall | None:
     """Return the read to make, the one that asks for capabilities if there is one; None where no read is planned."""
-    reads = [c for c in calls if c.purpose is Purpose.GOOD and not c.mutating and not c.takes]
+    reads = [c for c in calls if c.is_plain_read]
     return min(reads, key=lambda call: call.tool != CAPABILITIES, default=None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_adcp.harness.library.records import Extracted, NoAnswer
 from pytest_adcp.harness.library.subjects import LibraryRun, VectorRun
-from pytest_adcp.harness.rules import Broken, Level, NotApplicable, rule
+from pytest_adcp.harness.rules import Blocked, Broken, Level, NotApplicable, rule
 from pytest_adcp.harness.sources import EXTRACTION, adcp
 from pytest_adcp.harness.text import one_line, plural, quote
 
@@ -21,7 +21,9 @@ def every_answer_is_survived(vector: VectorRun) -> None:
     """
     answer = vector.answer
     if isinstance(answer, NoAnswer):
-        raise broken(vector, "an answer", one_line(answer.why, 280), "the library gives no answer")
+        if not answer.asked:
+            raise Blocked(answer.why)
+        raise broken(vector, "an answer", one_line(answer.why, 600), "the library gives no answer")
 
 
 @rule("client.extractor.path", level=Level.SHOULD, source=adcp(EXTRACTION, "extraction-paths"))
