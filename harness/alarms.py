@@ -16,8 +16,8 @@ from pytest_adcp.reports import compare, model
 from . import values
 from .baseline import PLACEHOLDER, Baseline, Reviewed, State
 from .baseline_file import read_baseline, write_baseline
+from .catalogue import all_rules
 from .config import ConfigError, shown_path
-from .explain import all_rules
 from .given import Givens, existing, located
 from .rules import Rule
 from .text import quote, safe

@@ -251,7 +251,12 @@ OPTIONS = (
         key=("sarif",),
     ),
     Option("strict", "Let a broken SHOULD fail the run (default no: it is an advisory).", key=("strict",)),
-    Option("explain", "Explain a rule, what it asks for and how to fix it, and exit.", "RULE"),
+    Option(
+        "explain",
+        "Explain a rule (what it asks for, how to fix it, an exchange that fails and one that passes) or list those "
+        "of a family, and exit.",
+        "RULE",
+    ),
     Option("rules", "List all rules and exit."),
     Option(
         "vectors",

@@ -206,3 +206,55 @@ def test_one_that_reads_successes_alone_is_not_asked_for_errors(folder: Path) ->
     assert (done.code, done.target["verdict"]) == (6, "inconclusive"), done.out
     assert "no error vector was judged" in done.out
     assert not rules(done, "failed")
+
+
+CLIENT = """
+import json, sys, urllib.request
+import right
+
+def post(url, message, session):
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if session:
+        headers |= {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-11-25"}
+    request = urllib.request.Request(url, json.dumps(message).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer), answer.headers.get("Mcp-Session-Id")
+
+OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "adcp_extractor" in asked:
+        assert asked["asks"] == "calls"
+        print(json.dumps({"adcp_extractor": 1, "name": "whole", "kinds": ["success"]}), flush=True)
+        continue
+    call = asked["call"]
+    _, session = post(call["url"], {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}, None)
+    params = {"name": call["tool"], "arguments": call["arguments"]}
+    answer, _ = post(call["url"], {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, session)
+    print(json.dumps({"id": asked["id"], "data": right.data(answer.get("result"))}), flush=True)
+"""
+
+
+def test_a_whole_client_makes_the_calls_itself(folder: Path) -> None:
+    (folder / "client.py").write_text(CLIENT, encoding="utf-8")
+    done = run(folder, "--adcp-profile=client", f"--adcp-client-command='{sys.executable}' client.py")
+    assert done.code == 6, done.out  # no error vector was judged
+    assert not rules(done, "failed")
+    assert done.target["name"] == "whole"
+    passed = [
+        f
+        for f in done.target["findings"]
+        if f["rule"] == "client.extractor.answers" and f["outcome"] == "passed"
+    ]
+    assert len(passed) > 100
+
+
+def test_a_whole_client_that_reads_wrongly_is_told(folder: Path) -> None:
+    wrong = CLIENT.replace(
+        'right.data(answer.get("result"))', 'answer.get("result", {}).get("structuredContent")'
+    )
+    (folder / "client.py").write_text(wrong, encoding="utf-8")
+    done = run(folder, "--adcp-profile=client", f"--adcp-client-command='{sys.executable}' client.py")
+    assert done.code == 1
+    assert {"client.extraction.text", "client.extraction.is-error"} <= rules(done, "failed")

@@ -13,7 +13,7 @@ from pytest_adcp.harness.rules import Judged
 from pytest_adcp.harness.subjects import Answer, Entry, Expectation, Gap
 from pytest_adcp.harness.transcript import End, Era, Exchange, Kind, Transcript
 
-SERVER_KINDS = [kind for kind in Judged if not kind.name.endswith("_VECTOR")]
+SERVER_KINDS = [kind for kind in Judged if kind not in (Judged.VECTOR, Judged.LIBRARY, Judged.FUZZED)]
 PRODUCTS = {"content": [], "structuredContent": {"products": []}}
 LIMITED = {
     "isError": True,

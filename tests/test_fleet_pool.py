@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -205,3 +207,13 @@ def test_a_fault_of_the_harness_is_told_without_what_was_secret(
     said = answer(SurveyJob(found, 1.0))
     assert said["fault"][-1] == "RuntimeError: with [redacted] in it"
     assert "s3cret" not in str(said)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a way of Linux to count")
+def test_what_the_run_has_taken_is_not_counted_as_the_process_s_own() -> None:
+    held = bytearray(200 * 1024 * 1024)  # counted into ru_maxrss of whatever is started now
+    code = "from pytest_adcp.harness.fleet import worker; print(worker._peak())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert 0 < int(done.stdout) < len(held) // 1024

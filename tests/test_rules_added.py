@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pytest_adcp.harness.baseline import version_numbers
 from pytest_adcp.harness.baseline_file import RULES_VERSION
-from pytest_adcp.harness.explain import all_rules
+from pytest_adcp.harness.catalogue import all_rules
 from pytest_adcp.harness.rules import FIRST_RELEASE, Level, rule, rules_of
 
 FIRST = (Path(__file__).parent / "data" / "rules-of-the-first-release.txt").read_text("utf-8").split()

@@ -1,0 +1,273 @@
+"""The rule reference is whole, is what the rules and the reference seller give, and can be read in a terminal."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import client_examples
+import pytest
+import yaml
+from excerpts import LINES, outline
+from generate_rules import DOCS, main
+from leniency import leniencies
+from pytest_adcp.harness.catalogue import all_rules
+from pytest_adcp.harness.explain import explain
+from pytest_adcp.harness.interop.process import why_not
+from pytest_adcp.harness.options import OPTIONS
+from pytest_adcp.harness.reference import examples
+from pytest_adcp.harness.reference.examples import Example, ExamplesError, Pair, of_family, of_rule
+from pytest_adcp.harness.reference.explained import baseline_lines, explained
+from pytest_adcp.harness.reference.live import commands
+from pytest_adcp.harness.reference.words import WORDS
+from pytest_adcp.harness.rules import Judged, Level, Profile, Rule
+from pytest_adcp.harness.seller.__main__ import _parser
+from pytest_adcp.harness.seller.faults import faults
+from pytest_adcp.harness.text import safe
+from rule_examples import Recorder, fault_for
+from rule_pages import pages
+
+RULES = {rule.id: rule for rule in all_rules()}
+TODAY = date(2026, 1, 1)
+HOW_TO = "run `python tests/generate_rules.py`, with --refresh RULE where examples have changed"
+# Of the recorded examples these are recorded again in each run of the tests; all of them take minutes.
+SAMPLE = 6
+_BY_HASH = sorted(RULES, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+
+
+def pair_of(rule: Rule) -> Pair:
+    pair = of_rule(rule.family, rule.id)
+    assert pair is not None, f"{rule.id} has no examples: python tests/generate_rules.py --refresh {rule.id}"
+    return pair
+
+
+def both(rule: Rule) -> list[Example]:
+    pair = pair_of(rule)
+    return [example for example in (pair.fails, pair.passes) if example is not None]
+
+
+# -- nothing is missing or stale -----------------------------------------------------------------------------------
+
+
+def test_the_pages_are_those_of_the_rules() -> None:
+    made = pages()
+    written = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")}
+    assert set(written) == set(made), HOW_TO
+    stale = [name for name in made if made[name] != written[name]]
+    assert not stale, HOW_TO
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_a_rule_has_an_example_that_fails_and_one_that_passes(rule: Rule) -> None:
+    pair = pair_of(rule)
+    assert bool(pair.why) is (pair.fails is None or pair.passes is None)
+    assert pair.lenient == leniencies(rule)
+    if pair.fails is not None:
+        assert pair.fails.outcome == ("failed" if rule.level is Level.MUST else "advisory") or pair.lenient
+        assert pair.fails.message
+        assert pair.fails.expected
+    if pair.passes is not None:
+        assert pair.passes.outcome == "passed"
+        assert pair.fails is not None
+        assert pair.fails.response != pair.passes.response or not pair.fails.response
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_the_faults_of_the_examples_are_there(rule: Rule) -> None:
+    for example in both(rule):
+        if example.fault:
+            fault = faults()[example.fault]
+            broken = rule.id in fault.fails | fault.advises | fault.fails_schema
+            assert broken is (example.outcome != "passed")
+            assert example.how == fault.says, HOW_TO
+    if rule.profile is not Profile.CLIENT and (fails := pair_of(rule).fails):
+        assert fails.fault == getattr(fault_for(rule), "name", ""), HOW_TO
+
+
+def test_most_rules_have_both() -> None:
+    """What is honest for one rule would be an excuse for many."""
+    assert sum(bool(pair_of(rule).why) for rule in RULES.values()) <= 25
+
+
+def test_the_files_hold_the_rules_of_their_family_and_no_others() -> None:
+    for path in examples.FOLDER.glob("*.json"):
+        assert list(of_family(path.stem)) == [
+            name for name, rule in RULES.items() if rule.family == path.stem
+        ]
+        assert path.stat().st_size < 300_000
+
+
+def test_examples_hold_nothing_of_the_machine_that_they_were_recorded_on() -> None:
+    foreign = re.compile(
+        r"127\.0\.0\.1:(?!8765\b)\d{5}|localhost:\d{5}|pytest-of-|python3?[./]?\d\.\d+\.\d+|/tmp/|/home/|/root/|site-packages/pytest"
+        f"|{re.escape(str(Path(__file__).parents[1]))}"
+    )
+    for path in [*examples.FOLDER.glob("*.json"), *DOCS.glob("*.md")]:
+        assert not (found := foreign.search(path.read_text(encoding="utf-8"))), (path.name, found)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_examples_are_short_and_safe(rule: Rule) -> None:
+    for example in both(rule):
+        for lines in (example.request, example.response):
+            head = lines.index("") if "" in lines else 0
+            assert len(lines) - head <= LINES + 4
+            assert all(line == safe(line, 1_000) for line in lines)
+
+
+_SERVERS = [
+    name
+    for name in _BY_HASH
+    if (fault := fault_for(RULES[name])) and not fault.fails_schema and not (fault.interop and why_not())
+]
+
+
+@pytest.mark.parametrize("name", _SERVERS[:SAMPLE])
+def test_a_recorded_example_is_what_the_seller_gives(name: str) -> None:
+    stored, again = pair_of(RULES[name]), Recorder().pair(RULES[name], search=False)
+    assert again.fails is not None
+    assert stored.fails is not None
+    if again.passes is None:  # what passes is another seller's, and the excerpts are cut to their difference
+        assert replace(again.fails, response=()) == replace(stored.fails, response=()), HOW_TO
+    else:
+        assert (again.fails, again.passes) == (stored.fails, stored.passes), HOW_TO
+
+
+@pytest.mark.parametrize("name", sorted(client_examples.QUICK))
+def test_the_example_of_a_client_rule_is_what_the_library_gives(name: str) -> None:
+    assert client_examples.pair(RULES[name]) == pair_of(RULES[name]), HOW_TO
+
+
+def test_every_word_is_there() -> None:
+    assert set(WORDS) == set(Judged)
+
+
+# -- in a terminal -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_an_explanation_fits(rule: Rule, width: int) -> None:
+    text = list(explained(rule, width, TODAY))
+    assert text[0] == f"{rule.id} ({rule.level})"
+    copied = ("http", "pytest ", "python -m", "export ", "#", "  at ", "judged")
+    for line in text[: text.index("Known, and to be mended later? In the file of --adcp-baseline:")]:
+        assert (
+            len(line) <= width
+            or line.strip().startswith(copied)
+            or " " not in line[14:].strip()
+            or "http" in line
+        )
+        assert line == safe(line, 10_000)
+
+
+def test_an_explanation_has_all_parts() -> None:
+    text = explain("adcp.errors.flagged", 80, TODAY, all_rules())
+    for part in (
+        "judged",
+        "fix",
+        "https://",
+        "Fails: ",
+        "Passes: ",
+        "isError",
+        "> POST /mcp",
+        "< HTTP/1.1 200",
+    ):
+        assert part in text, part
+    assert "python -m pytest_adcp.harness.seller --fault error-unflagged &" in text
+    assert "expires: 2026-04-01" in text
+
+
+def test_a_family_is_listed() -> None:
+    for name in ("adcp.errors", "adcp.errors.", "adcp.errors.*"):
+        lines = explain(name, 80, TODAY, all_rules()).splitlines()
+        assert len(lines) == sum(rule.family == "adcp.errors" for rule in RULES.values())
+        assert max(map(len, lines)) <= 80
+
+
+def test_several_are_explained() -> None:
+    text = explain("mcp.tools.names, adcp.schema", 80, TODAY, all_rules())
+    assert text.startswith("mcp.tools.names (SHOULD)")
+    assert "adcp.schema.response" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("adcp.errors.flaged", "adcp.errors.flagged"), ("adcp.eror", "adcp.errors")]
+)
+def test_what_is_no_rule_names_the_nearest(name: str, near: str) -> None:
+    with pytest.raises(pytest.UsageError, match=f"did you mean .*{re.escape(near)}"):
+        explain(name, 80, TODAY, all_rules())
+
+
+def test_a_rule_of_an_extra_suite_has_no_examples() -> None:
+    def judge(reply: object) -> None:
+        """A rule of somebody's own."""
+
+    own = Rule(
+        "own.family.rule", Level.MUST, Judged.REPLY, "https://x.example", "It holds.", "Mend it.", judge
+    )
+    text = "\n".join(explained(own, 80, TODAY))
+    assert "It holds." in text
+    assert "Fails" not in text
+
+
+def test_a_damaged_file_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "FOLDER", tmp_path)
+    (tmp_path / "own.damaged.json").write_text(
+        '{"format": 1, "rules": {"own.damaged.rule": {"fails": null}}}'
+    )
+    with pytest.raises(ExamplesError, match=r"own\.damaged\.json: own\.damaged\.rule has no passes"):
+        of_family("own.damaged")
+
+
+# -- what it tells to do -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_the_commands_are_ones(rule: Rule) -> None:
+    flags = {f"--adcp-{option.name}" for option in OPTIONS} | {"--server-url"}
+    for line in commands(rule, fault_for(rule)):
+        if line.startswith(("#", "export ")):
+            continue
+        words = shlex.split(line.removesuffix(" &"))
+        if words[:2] == ["python", "-m"]:
+            assert _parser().parse_args(words[3:]).fault == fault_for(rule).name  # type: ignore[union-attr]
+        else:
+            assert words[0] == "pytest"
+            assert {word.partition("=")[0] for word in words[1:]} <= flags
+
+
+def test_the_entry_of_a_baseline_is_yaml() -> None:
+    rule = RULES["adcp.errors.flagged"]
+    subject = 'a "quoted" \\ subject'
+    read = yaml.safe_load("\n".join(baseline_lines(rule, subject, TODAY)))
+    assert read["known"] == {
+        rule.id: {subject: {"reason": "who mends it, and where that is tracked", "expires": date(2026, 4, 1)}}
+    }
+
+
+# -- how it is made ------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_recorded_for_what_is_no_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--refresh", "adcp.nothing"])
+    assert "no rule matches adcp.nothing" in capsys.readouterr().err
+
+
+def test_an_outline_shows_the_place_and_is_bounded() -> None:
+    deep = {"a": {"b": {"c": [{"d": list(range(100))}, {"d": 2, "e": "x" * 500}]}}, "z": list(range(100))}
+    lines = outline(deep, [("a", "b", "c", "1", "e")])
+    assert lines[0] == "… at /a/b/c/1:"
+    assert '  "d": 2,' in lines
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) < 320
+    assert outline({"a": 1}, [("b",)]) == ['{"a": 1}']
+    assert (
+        len(outline({str(i): {str(j): j for j in range(50)} for i in range(50)}, [("3", "4"), ("5", "6")]))
+        <= LINES
+    )
