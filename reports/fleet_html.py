@@ -5,8 +5,6 @@ All text of a report is foreign: what the template prints is escaped for HTML, a
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,13 +14,13 @@ from urllib.parse import quote
 from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.text import plural, safe
 
+from . import pages
 from .fleet import FAULT, FamilyResult, Fleet, TargetResult, counted
 from .fleet_terminal import headline
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_TEMPLATES = Path(__file__).with_name("templates")
 _LONG = 2000  # characters of any text
 _MARKS = {
     FAULT: "!",
@@ -55,7 +53,7 @@ def render(fleet: Fleet, folder: Path | None = None) -> str:
         fleet: built or loaded.
         folder: where the page will lie: a target's report.html is linked to where it is there.
     """
-    style, digest = _style()
+    style, digest = pages.style("fleet.css")
     text: str = _template().render(
         fleet=fleet,
         counted=counted(fleet.targets),
@@ -94,28 +92,10 @@ def _link(path: str) -> str:
 
 
 @cache
-def _style() -> tuple[object, str]:
-    """Return the style sheet, as markup, and its digest for the policy."""
-    from markupsafe import Markup
-
-    css = (_TEMPLATES / "fleet.css").read_text(encoding="utf-8")
-    return Markup(css), base64.b64encode(hashlib.sha256(css.encode()).digest()).decode("ascii")  # noqa: S704 - our own
-
-
-@cache
 def _template() -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # only the end of a run needs it
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        finalize=_printed,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["plural"] = plural
-    return environment.get_template("fleet.html.j2")
+    templates = pages.environment(_printed)
+    templates.globals["plural"] = plural
+    return templates.get_template("fleet.html.j2")
 
 
 def _printed(value: Any) -> Any:

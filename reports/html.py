@@ -6,8 +6,6 @@ can forget it: markup is text, and what is invisible or turns the direction of r
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,6 +21,7 @@ from pytest_adcp.harness.transcript import Transcript, TranscriptError
 from pytest_adcp.harness.verdict import Outcome, Verdict
 
 from . import html_groups as groups
+from . import pages
 from .alarms import told
 from .html_excerpt import Excerpts
 from .model import Report, Target
@@ -30,7 +29,6 @@ from .model import Report, Target
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_TEMPLATES = Path(__file__).with_name("templates")
 _PARAGRAPH = 1000  # characters of any text: a report may be a foreign file
 _COMMAND = 10_000
 _REASONS = 60  # why rules had nothing to judge
@@ -136,31 +134,17 @@ def _excerpts(target: Target, transcript: Transcript | None) -> tuple[Excerpts |
     return Excerpts(transcript), ""
 
 
-@cache
 def _style() -> tuple[object, str]:
     """Return the style sheet, as markup, and what the policy has to allow."""
-    from markupsafe import Markup
-
-    css = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode("ascii")
-    return Markup(css), f"sha256-{digest}"  # noqa: S704 - our own file
+    css, digest = pages.style("report.css")
+    return css, f"sha256-{digest}"
 
 
 @cache
 def _template() -> Template:
-    # Only the end of a run needs it.
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        finalize=_printed,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"command": _command, "excerpted": _excerpted, "prose": _prose}
-    environment.globals |= {
+    templates = pages.environment(_printed)
+    templates.filters |= {"command": _command, "excerpted": _excerpted, "prose": _prose}
+    templates.globals |= {
         "Outcome": Outcome,
         "Verdict": Verdict,
         "link": _link,
@@ -168,7 +152,7 @@ def _template() -> Template:
         "plural": plural,
         "verdict_marks": _VERDICT_MARKS,
     }
-    return environment.get_template("report.html.j2")
+    return templates.get_template("report.html.j2")
 
 
 def _printed(value: Any) -> Any:

@@ -132,7 +132,7 @@ PLACES = {
     "in a folder": ({"config": "./conf/a b.yaml"}, {"uri": "conf/a%20b.yaml", "uriBaseId": "%SRCROOT%"}, 1),
     "absolute": ({"config": "/etc/adcp.yaml"}, {"uri": "file:///etc/adcp.yaml"}, 1),
     "outside": ({"config": "../adcp.yaml"}, {"uri": "../adcp.yaml"}, 1),
-    "of Windows": ({"config": "C:\\work\\adcp.yaml"}, {"uri": "file:///C%3A/work/adcp.yaml"}, 1),
+    "of Windows": ({"config": "C:\\seller\\adcp.yaml"}, {"uri": "file:///C%3A/seller/adcp.yaml"}, 1),
     "a folder of Windows": (
         {"config": "conf\\adcp.yaml"},
         {"uri": "conf/adcp.yaml", "uriBaseId": "%SRCROOT%"},
