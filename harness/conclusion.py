@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from .classify import Class
+from .diagnosis import NO_LEGACY
 from .evidence import Evidence
 from .release import BEFORE_3, WHY_BEFORE_3, numbers
 from .rules import Judged, Profile
@@ -14,11 +16,72 @@ from .schema_bundle import HOW_TO_GET
 from .subjects import HOW_TO_SAY_PRODUCTION, Answer, Result
 from .text import plural, safe
 from .transcript import End, Kind
+from .verdict import ExitCode, Finding, Judgement, conclude, exit_code
 
 if TYPE_CHECKING:
     import pytest
 
     from .selection import Selection
+
+_NO_MATCH = "no listed tool matches --adcp-tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a run says of its target.
+
+    Attributes:
+        judgement: the verdict, and what keeps it from being plain.
+        narrowed: how the run was narrowed to a part; empty: it was not.
+        unusable: whether the target could not be surveyed, and no rule says why.
+        judged: how many findings there are.
+    """
+
+    judgement: Judgement
+    narrowed: tuple[str, ...]
+    unusable: bool
+    judged: int
+
+    def exit_code(self, *, faults: int, alarm: bool | None) -> ExitCode:
+        """Return the exit code; `faults` and `alarm` as in verdict.exit_code."""
+        return exit_code(
+            self.judgement,
+            faults=faults,
+            unusable=self.unusable,
+            # Where --adcp-tool named nothing, the run is not a part of anything.
+            partial=bool(self.narrowed) and not any(map(_is_no_match, self.judgement.reasons)),
+            judged=self.judged,
+            alarm=alarm,
+        )
+
+
+def concluded(
+    evidence: Evidence | None,
+    findings: Sequence[Finding],
+    *,
+    tools: tuple[str, ...],
+    profiles: Collection[Profile],
+    narrowed: Sequence[str],
+    further: Sequence[str] = (),
+) -> Conclusion:
+    """Return what findings come to.
+
+    Args:
+        evidence: of the survey; None where no server was judged.
+        findings: everything judged.
+        tools: the globs of --adcp-tool.
+        profiles: whose rules were tried.
+        narrowed: how the run was narrowed.
+        further: what beside the survey keeps the run from saying more.
+    """
+    left = gaps(evidence, tools, profiles) if evidence is not None else []
+    unusable = evidence is not None and evidence.transcript.survey.unusable is not None
+    return Conclusion(
+        conclude(findings, gaps=[*left, *further, *narrowed]),
+        tuple(narrowed),
+        unusable and not any(finding.rule == NO_LEGACY for finding in findings),
+        len(findings),
+    )
 
 
 def narrowed(
@@ -69,10 +132,14 @@ def gaps(evidence: Evidence, tools: tuple[str, ...], profiles: Collection[Profil
     if core and release not in (None, BEFORE_3) and numbers(release)[0] != 3:
         found.append(f"the server says that it serves AdCP {release}, of which nothing is known here")
     if tools and not any(wanted(tools, str(tool.get("name"))) for tool in evidence.server.tools):
-        found.append(f"no listed tool matches --adcp-tool {safe(', '.join(tools))}")
+        found.append(f"{_NO_MATCH} {safe(', '.join(tools))}")
     if not core:
         return found + _nothing_called(evidence)
     return found + (list(survey.problems) or _never_seen(evidence))
+
+
+def _is_no_match(reason: str) -> bool:
+    return reason.startswith(_NO_MATCH)
 
 
 def _one_at_a_time(evidence: Evidence) -> Iterator[str]:
@@ -168,8 +235,3 @@ def left_out(evidence: Evidence | None) -> set[str]:
     """Return the calls (tool/name) and the tools that the plan left out."""
     survey = evidence.transcript.survey if evidence is not None else None
     return {name for item in survey.not_called for name in item.item.split(", ")} if survey else set()
-
-
-def matches_nothing(gaps: list[str]) -> bool:
-    """Whether --adcp-tool named nothing: then the run is not a part of anything."""
-    return any(gap.startswith("no listed tool matches") for gap in gaps)

@@ -15,7 +15,6 @@ import anyio
 import pytest
 from pytest_adcp import suites
 from pytest_adcp.reports import build, model, outputs, terminal
-from pytest_adcp.suites.connected_apps.checklist import checklist
 
 from . import conclusion, judging, options, scaffold
 from .alarms import Alarms
@@ -41,7 +40,7 @@ from .survey import Surveyor
 from .target import Target
 from .text import safe
 from .transcript import Diagnosis, Transcript, TranscriptError, file_digest
-from .verdict import ExitCode, Finding, Judgement, Outcome, conclude, exit_code
+from .verdict import ExitCode, Finding, Outcome
 
 _TRANSCRIPT = "transcript.jsonl"
 _REPORT = "report.json"
@@ -358,27 +357,26 @@ class Conformance:
             return
         if session.config.option.collectonly:
             return
-        gaps = (
-            conclusion.gaps(self.evidence, self.settings.tools, self.settings.profiles)
-            if self.evidence is not None
-            else []
-        )
-        if self._libraries is not None:
-            gaps += self._libraries.missing()
         left = len(self.findings) + self._faults < self._collected
         quick = self.evidence is not None and bool(self.evidence.transcript.survey.options.get("quick"))
         narrowed = conclusion.narrowed(
             self.config, self.selection, self.settings.tools, left=left, quick=quick
         )
-        partial = [narrowed] if narrowed else []
-        judgement = conclude(self.findings, gaps=[*gaps, *partial])
+        concluded = conclusion.concluded(
+            self.evidence,
+            self.findings,
+            tools=self.settings.tools,
+            profiles=self.settings.profiles,
+            narrowed=[narrowed] if narrowed else [],
+            further=self._libraries.missing() if self._libraries is not None else [],
+        )
         self.alarms.conclude(
             self.findings,
-            whole=not partial and (self.evidence is None or self.evidence.transcript.survey.complete),
+            whole=not narrowed and (self.evidence is None or self.evidence.transcript.survey.complete),
             usable=self.unusable is None and not self._faults,
             left_out=conclusion.left_out(self.evidence),
         )
-        self._report = self.alarms.compared(self._build_report(judgement, partial))
+        self._report = self.alarms.compared(self._build_report(concluded))
         model.save(self._report, self.settings.report_dir / _REPORT)
         self._unwritten = outputs.write_outputs(
             self._report,
@@ -389,15 +387,7 @@ class Conformance:
         )
         page = self.settings.report_dir / outputs.PAGE
         self._beside = [page] if page.exists() else []
-        code = exit_code(
-            judgement,
-            faults=self._faults,
-            unusable=self.unusable is not None
-            and not any(found.rule == judging.NO_LEGACY for found in self.findings),
-            partial=bool(partial) and not conclusion.matches_nothing(gaps),
-            judged=len(self.findings),
-            alarm=self.alarms.alarm(self._report),
-        )
+        code = concluded.exit_code(faults=self._faults, alarm=self.alarms.alarm(self._report))
         if not self.alarms.wrote:
             code = ExitCode.HARNESS_FAULT
         # Tests of the user's own ran beside the rules: their failures count as everywhere.
@@ -439,11 +429,6 @@ class Conformance:
         """Remove what was only kept for the run."""
         self._cleanup.close()
 
-    def _checklist(self) -> list[model.ChecklistItem]:
-        if Profile.CONNECTED_APPS not in self.settings.profiles:
-            return []
-        return [model.ChecklistItem(*item) for item in checklist()]
-
     def _library(self) -> model.Server | None:
         if self._libraries is None:
             return None
@@ -453,22 +438,17 @@ class Conformance:
         )
         return model.Server(names, versions, None)
 
-    def _build_report(self, judgement: Judgement, narrowed: list[str]) -> model.Report:
+    def _build_report(self, concluded: conclusion.Conclusion) -> model.Report:
         folder = self.settings.report_dir
         kept = self._file is not None and (self.settings.keep_transcript or self.settings.replay is not None)
         file = os.path.relpath(self._file, folder) if kept and self._file is not None else None
-        schemas = conclusion.schemas_used(self.evidence)
-        facts = build.TargetFacts(
-            evidence=self.evidence,
-            rules=self.rules(),
-            findings=self.findings,
-            judgement=judgement,
-            profiles=[str(profile) for profile in self.settings.profiles],
+        facts = build.facts_of(
+            self.evidence,
+            self.rules(),
+            self.findings,
+            concluded,
+            profiles=self.settings.profiles,
             transcript=model.TranscriptFile(file, self._digest) if file else None,
-            selection=narrowed,
-            schemas=model.Schemas(*schemas) if schemas else None,
-            not_checked=[model.NotChecked(*left) for left in conclusion.not_checked(self.evidence)],
-            checklist=self._checklist(),
             library=self._library() if self.evidence is None else None,
             baseline=self.alarms.baseline(self.rules()),
         )

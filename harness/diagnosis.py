@@ -34,6 +34,7 @@ _CURES = {
 
 
 LEGACY = "legacy-sse"  # the cause where only the transport of 2024-11-05 is spoken
+NO_LEGACY = "connected-apps.no-legacy-sse"  # the rule that is about it
 
 
 @dataclass(frozen=True, slots=True)

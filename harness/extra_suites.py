@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pytest_adcp import suites
 
-from .rules import Profile, Rule, load
+from .rules import PACKAGED, Rule, load
 from .text import quote, safe
 
-_OURS = frozenset({"adcp", "mcp", *Profile})
 _ID = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
 
 
@@ -68,7 +67,7 @@ def _check(rule: Rule, module: str, homes: dict[str, str]) -> None:
             module,
             f"the id {quote(rule.id, 100)} is no dotted name of small letters, digits and dashes, as acme.products.priced",
         )
-    if first in _OURS:
+    if first in PACKAGED:
         raise _error(
             module,
             f"the id {quote(rule.id, 100)} begins with {first!r}, which is for the packaged rules; begin it with a name of "

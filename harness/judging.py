@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_adcp import suites
 
 from . import conclusion
-from .diagnosis import LEGACY
+from .diagnosis import LEGACY, NO_LEGACY
 from .evidence import Evidence
 from .plan import PlanRequest
 from .rules import Profile, Rule, load
@@ -19,14 +20,14 @@ from .subjects import Entry, Gap
 from .survey import Order
 from .target import Target
 from .tasks import CAPABILITIES
+from .text import safe
 from .tls import ssl_context
 from .transcript import Diagnosis, Kind, Transcript
+from .verdict import Finding, judge
 from .wire import Connection
 
 if TYPE_CHECKING:
     from .settings import Settings
-
-NO_LEGACY = "connected-apps.no-legacy-sse"
 
 
 class Terms(Protocol):
@@ -141,6 +142,55 @@ def entries_of(evidence: Evidence, rule: Rule, tools: tuple[str, ...]) -> tuple[
         return entries
     kept = tuple(entry for entry in entries if _wanted(entry, tools))
     return kept or (Gap("-", "--adcp-tool leaves no call to judge", blocked=False),)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What all rules found.
+
+    Attributes:
+        findings: in the order of the rules.
+        faults: by family, a line for each rule that broke instead of judging, which is a fault of the harness.
+    """
+
+    findings: Sequence[Finding]
+    faults: Mapping[str, Sequence[str]]
+
+    @property
+    def broke(self) -> int:
+        """How many times a rule broke."""
+        return sum(map(len, self.faults.values()))
+
+
+def judge_all(
+    evidence: Evidence,
+    rules: Sequence[Rule],
+    *,
+    tools: tuple[str, ...],
+    strict: bool,
+    excused: Callable[[Rule, Finding], Finding] = lambda _, finding: finding,
+) -> Found:
+    """Try all rules on all that they are about.
+
+    Args:
+        evidence: the transcript, read.
+        rules: those to try.
+        tools: globs of the tools to judge; none: all of them.
+        strict: whether a broken SHOULD fails too.
+        excused: what the baseline makes of a finding.
+    """
+    findings: list[Finding] = []
+    faults: dict[str, list[str]] = {}
+    for rule in rules:
+        for entry in entries_of(evidence, rule, tools):
+            try:
+                findings.append(excused(rule, judge(rule, entry, strict=strict)))
+            except Exception:
+                # Not the target's fault. What a rule was tried on is foreign: its text is not repeated.
+                where = traceback.format_exc(limit=-1).splitlines()[1].strip()
+                line = f"HARNESS FAULT {rule.id} on {safe(entry.label)}: {safe(where)}"
+                faults.setdefault(rule.family, []).append(line)
+    return Found(findings, faults)
 
 
 def _wanted(entry: Entry, tools: tuple[str, ...]) -> bool:

@@ -56,6 +56,9 @@ class Profile(StrEnum):
     CLIENT = "client"
 
 
+PACKAGED = frozenset({"adcp", "mcp", *map(str, Profile)})  # the first names of the packaged rules' ids
+
+
 class Judged(StrEnum):
     """What a rule may be tried on: the closed set of parameter names. harness/subjects.py builds them."""
 

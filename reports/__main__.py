@@ -86,6 +86,13 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--schemas", type=Path, metavar="DIR", help="the AdCP schemas that the report was judged with"
     )
+    verify.add_argument(
+        "--suite",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module of further rules that the run had from another package (again for each)",
+    )
     verify.set_defaults(run=_verify)
     if _is_there("fleet_commands"):
         importlib.import_module(f"{__package__}.fleet_commands").register(commands)
@@ -194,7 +201,10 @@ def _verify(options: argparse.Namespace) -> int:
 
     report = model.load(options.report)
     try:
-        done = [verify(report, file, schemas=options.schemas) for file in _transcripts(options, report)]
+        done = [
+            verify(report, file, schemas=options.schemas, suites=options.suite)
+            for file in _transcripts(options, report)
+        ]
     except TranscriptError as error:
         raise ReportError(str(error)) from None
     name = safe(str(options.report), 400)

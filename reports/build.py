@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from pytest_adcp.harness import __version__
+from pytest_adcp.harness import __version__, conclusion
 from pytest_adcp.harness.calls import Expect, PlannedCall, Purpose
 from pytest_adcp.harness.classify import Class
+from pytest_adcp.harness.conclusion import Conclusion
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.extraction import Path
-from pytest_adcp.harness.rules import Rule
+from pytest_adcp.harness.rules import Profile, Rule
 from pytest_adcp.harness.session import STATELESS_REVISION
 from pytest_adcp.harness.subjects import Answer, Entry, Gap
 from pytest_adcp.harness.text import safe
 from pytest_adcp.harness.transcript import Era, Exchange, Kind, Limits, Survey, Transcript
 from pytest_adcp.harness.verdict import Finding, Judgement, count
+from pytest_adcp.suites.connected_apps.checklist import checklist
 
 from .model import (
     Baseline,
@@ -76,6 +78,36 @@ class TargetFacts:
     checklist: Sequence[ChecklistItem] = ()
     library: Server | None = None
     baseline: Baseline | None = None
+
+
+def facts_of(
+    evidence: Evidence | None,
+    rules: Sequence[Rule],
+    findings: Sequence[Finding],
+    concluded: Conclusion,
+    *,
+    profiles: Collection[Profile],
+    transcript: TranscriptFile | None,
+    library: Server | None = None,
+    baseline: Baseline | None = None,
+) -> TargetFacts:
+    """Return what a report says of a target, from what was judged and what it came to."""
+    used = conclusion.schemas_used(evidence)
+    for_apps = Profile.CONNECTED_APPS in profiles
+    return TargetFacts(
+        evidence=evidence,
+        rules=rules,
+        findings=findings,
+        judgement=concluded.judgement,
+        profiles=[str(profile) for profile in profiles],
+        schemas=Schemas(*used) if used else None,
+        transcript=transcript,
+        selection=concluded.narrowed,
+        not_checked=[NotChecked(*left) for left in conclusion.not_checked(evidence)],
+        checklist=[ChecklistItem(*item) for item in checklist()] if for_apps else [],
+        library=library,
+        baseline=baseline,
+    )
 
 
 def build(

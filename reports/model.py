@@ -241,6 +241,9 @@ class Report:
     schema_version: str = field(default=SCHEMA_VERSION, kw_only=True)
 
 
+_LEVELS = 4  # report, targets, target, its lists: an item of those stands in a line
+
+
 def dumps(report: Report) -> str:
     """Return the text of report.json: valid UTF-8, the same text for the same report.
 
@@ -248,7 +251,27 @@ def dumps(report: Report) -> str:
         ValueError: the settings hold NaN or an infinity.
     """
     version = {"schema_version": report.schema_version}
-    return json_text(version | _members(report), indent=2) + "\n"
+    return _laid_out(version | _members(report), _LEVELS) + "\n"
+
+
+def _laid_out(value: Any, levels: int, margin: str = "\n") -> str:
+    """Return a value as JSON with its outer levels indented, and what is deeper in one line.
+
+    A finding a line can be searched and compared; and only JSON without indentation is written by the json module's
+    C code, four times as fast.
+    """
+    value = _members(value) if is_dataclass(value) else value
+    if not levels or not value or not isinstance(value, (Mapping, list, tuple)):
+        return json_text(value)
+    inner = f"{margin}  "
+    if isinstance(value, Mapping):
+        parts = [
+            f"{json_text(str(name))}: {_laid_out(member, levels - 1, inner)}"
+            for name, member in value.items()
+        ]
+        return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}"
+    parts = [_laid_out(item, levels - 1, inner) for item in value]
+    return f"[{inner}{f',{inner}'.join(parts)}{margin}]"
 
 
 def json_text(value: object, *, indent: int | None = None) -> str:

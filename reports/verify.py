@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 
 from pytest_adcp.harness import __version__, conclusion, standards, values
 from pytest_adcp.harness.evidence import Evidence
-from pytest_adcp.harness.judging import entries_of, evidence_of, rules_of
+from pytest_adcp.harness.judging import Found, evidence_of, judge_all, rules_of
 from pytest_adcp.harness.release import RELEASES
-from pytest_adcp.harness.rules import Profile, Rule
+from pytest_adcp.harness.rules import PACKAGED, Profile, Rule, load
 from pytest_adcp.harness.schema_bundle import Bundle, BundleError, find_bundle
 from pytest_adcp.harness.schemas import Validators
 from pytest_adcp.harness.text import plural, quote, safe
 from pytest_adcp.harness.transcript import Transcript, file_digest
-from pytest_adcp.harness.verdict import Finding, Outcome, Verdict, conclude, judge
+from pytest_adcp.harness.verdict import Finding, Outcome, Verdict
 
 from . import build, model
-from .model import NotChecked, Report, ReportedFinding, ReportError, Target
+from .model import Report, ReportedFinding, ReportError, Target
 
 _SHOWN = 5  # findings that differ; the rest is counted
 _TEXT = 160
@@ -72,25 +72,20 @@ class _Terms:
     oauth: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """What the rules found, and how many of them broke in judging."""
-
-    rules: Sequence[Rule]
-    findings: Sequence[Finding]
-    faults: int
-
-
-def verify(report: Report, transcript: Path, *, schemas: Path | None = None) -> Verification:
+def verify(
+    report: Report, transcript: Path, *, schemas: Path | None = None, suites: Sequence[str] = ()
+) -> Verification:
     """Judge a transcript with the settings of a report, and say what differs.
 
     Args:
         report: the report, of one target or of several.
         transcript: the file that one of its targets is said to come from.
         schemas: the folder of the AdCP schemas, where the report's own is not here.
+        suites: the modules of further rules that the run had from other packages. They are imported, so they are named
+            by whoever verifies, never by the report.
 
     Raises:
-        ReportError: the report's settings cannot be used, or the schemas that it was judged with are not here.
+        ReportError: the report's settings cannot be used, or the schemas or rules that it was judged with are not here.
         TranscriptError: the file is no transcript.
     """
     recorded = Transcript.load(transcript)
@@ -98,11 +93,12 @@ def verify(report: Report, transcript: Path, *, schemas: Path | None = None) -> 
     target, told = _target(report, digest)
     terms = _terms(report.settings, target)
     evidence = _evidence(recorded, terms, target, _bundle(report.settings, schemas))
-    judged = _judge(evidence, terms)
-    again, kept = _again(target, terms, evidence, judged)
+    _check_suites(target, suites)
+    rules, judged = _judge(evidence, terms, suites)
+    again, kept = _again(target, terms, evidence, rules, judged.findings)
     notes = [*_versions(report), *_left_out(target, kept)]
-    if judged.faults:
-        notes.append(f"{plural(judged.faults, 'rule')} broke in judging, which is a fault of this harness")
+    if judged.broke:
+        notes.append(f"{plural(judged.broke, 'rule')} broke in judging, which is a fault of this harness")
     differences = [*told, *_differences(target, again)]
     summary = (
         f"{target.verdict}, {plural(len(again.findings), 'finding')} judged again from "
@@ -205,48 +201,57 @@ def _evidence(transcript: Transcript, terms: _Terms, target: Target, bundle: Bun
     return evidence
 
 
-def _judge(evidence: Evidence, terms: _Terms) -> _Judged:
+def _check_suites(target: Target, suites: Sequence[str]) -> None:
+    """Make sure that the rules of other packages are here.
+
+    Raises:
+        ReportError: a suite cannot be loaded, or the report has findings of one that was not named.
+    """
+    known = set(PACKAGED)
+    for module in suites:
+        try:
+            known |= {rule.id.partition(".")[0] for rule in load([module])}
+        except Exception as error:  # whatever its import raises
+            why = safe(f"{type(error).__name__}: {error}", 300)
+            raise ReportError(f"the suite {safe(module)} cannot be loaded: {why}") from None
+    others = sorted({one.rule for one in target.findings if one.rule.partition(".")[0] not in known})
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise ReportError(
+            f"the report has findings of rules from another package, {safe(others[0])}{more}: name each of its modules "
+            "with --suite MODULE, as its hook pytest_adcp_suites does"
+        )
+
+
+def _judge(evidence: Evidence, terms: _Terms, suites: Sequence[str]) -> tuple[Sequence[Rule], Found]:
     unusable = evidence.transcript.survey.unusable
-    rules = rules_of(terms, lambda module: ".client." not in module, server=True, unusable=unusable)
-    findings: list[Finding] = []
-    faults = 0
-    for rule in rules:
-        for entry in entries_of(evidence, rule, terms.tools):
-            try:
-                findings.append(judge(rule, entry, strict=terms.strict))
-            except Exception:  # a fault of ours, as in a run: there is no finding then
-                faults += 1
-    return _Judged(rules, findings, faults)
+    rules = rules_of(
+        terms, lambda module: ".client." not in module, server=True, unusable=unusable, extra=suites
+    )
+    return rules, judge_all(evidence, rules, tools=terms.tools, strict=terms.strict)
 
 
 # -- the same report once more ---------------------------------------------------------------------------------
 
 
-def _again(target: Target, terms: _Terms, evidence: Evidence, judged: _Judged) -> tuple[Target, int]:
+def _again(
+    target: Target, terms: _Terms, evidence: Evidence, rules: Sequence[Rule], found: Sequence[Finding]
+) -> tuple[Target, int]:
     """Return the target as this transcript gives it, and how many findings a partial run kept out of it."""
-    findings: Sequence[Finding] = judged.findings
+    findings = found
     if not target.selection.complete:
         # What -k, -x and the like left out cannot be told from here: what is in the report is compared.
         ran = {(finding.rule, finding.subject, finding.exchange) for finding in target.findings}
-        findings = [one for one in findings if (one.rule, safe(one.subject), one.exchange) in ran]
-    gaps = conclusion.gaps(evidence, terms.tools, terms.profiles)
-    judgement = conclude(findings, gaps=[*gaps, *target.selection.how])
-    used = conclusion.schemas_used(evidence)
-    facts = build.TargetFacts(
-        evidence=evidence,
-        rules=judged.rules,
-        findings=findings,
-        judgement=judgement,
-        profiles=target.profiles,
-        schemas=model.Schemas(*used) if used else None,
-        transcript=target.transcript,
-        selection=target.selection.how,
-        not_checked=[NotChecked(*left) for left in conclusion.not_checked(evidence)],
-        checklist=target.checklist,
+        findings = [one for one in found if (one.rule, safe(one.subject), one.exchange) in ran]
+    concluded = conclusion.concluded(
+        evidence, findings, tools=terms.tools, profiles=terms.profiles, narrowed=target.selection.how
+    )
+    facts = build.facts_of(
+        evidence, rules, findings, concluded, profiles=terms.profiles, transcript=target.transcript
     )
     made = build.build([facts], settings={}, generated_at=datetime.now(UTC))
     # As it would be read back: a report on disk has lists, and no halves of surrogate pairs.
-    return model.loads(model.dumps(made)).targets[0], len(judged.findings) - len(findings)
+    return model.loads(model.dumps(made)).targets[0], len(found) - len(findings)
 
 
 # -- what differs ----------------------------------------------------------------------------------------------

@@ -53,6 +53,28 @@ def test_its_rule_is_judged_with_the_core_profile(tmp_path: Path, installed: Pat
     )
 
 
+def test_its_report_can_be_verified(tmp_path: Path, installed: Path) -> None:
+    (tmp_path / "adcp.yaml").write_text("server_url: demo\nplan: {probes: false}\n")
+    assert run(tmp_path, "--adcp-config=adcp.yaml", env=paths(installed)).code == 0
+
+    def verify(*more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pytest_adcp.reports", "verify", "adcp-report/report.json", *more]
+        env = os.environ | paths(installed)
+        return subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    done = verify("--suite=house_rules.products")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "is what this transcript gives: conformant" in done.stdout
+    done = verify()
+    assert done.returncode == 2
+    assert "house.products.described: name each of its modules with --suite MODULE" in done.stderr
+    done = verify("--suite=house_rules.nothing")
+    assert done.returncode == 2
+    assert "the suite house_rules.nothing cannot be loaded: ModuleNotFoundError" in done.stderr
+
+
 def test_under_xdist_too_and_chosen_by_name(tmp_path: Path, installed: Path) -> None:
     (tmp_path / "adcp.yaml").write_text("server_url: demo\nplan: {probes: false}\n")
     done = run(

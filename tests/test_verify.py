@@ -106,7 +106,7 @@ def one_less(document: dict[str, Any]) -> None:
 
 
 def one_more(document: dict[str, Any]) -> None:
-    document["targets"][0]["findings"].append(finding(document) | {"rule": "made.up", "subject": "x\x1b"})
+    document["targets"][0]["findings"].append(finding(document) | {"rule": "mcp.made.up", "subject": "x\x1b"})
 
 
 def many(document: dict[str, Any]) -> None:
@@ -125,7 +125,7 @@ CHANGES: dict[str, tuple[Change, list[str]]] = {
     ),
     "message": (other_message, ['message: "it is fine" in the report']),
     "one less": (one_less, [f"  {RULE} on initialize: passed by this transcript, not in the report"]),
-    "one more": (one_more, ["  made.up on x\\x1b: passed in the report, not found by this transcript"]),
+    "one more": (one_more, ["  mcp.made.up on x\\x1b: passed in the report, not found by this transcript"]),
     "many": (many, ["findings: 40 of ", "differ, the first 5:"]),
     "counts": (
         lambda document: document["targets"][0]["counts"].update(failed=0),

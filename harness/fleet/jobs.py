@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -16,16 +16,15 @@ from pytest_adcp.harness import conclusion, judging
 from pytest_adcp.harness.alarms import Alarms, AlarmSettings
 from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.redact import Redactor
-from pytest_adcp.harness.rules import Level, Profile, Rule
+from pytest_adcp.harness.rules import Level, Rule
 from pytest_adcp.harness.schema_bundle import find_bundle
 from pytest_adcp.harness.schemas import Validators
 from pytest_adcp.harness.settings import Settings
 from pytest_adcp.harness.survey import Surveyor
 from pytest_adcp.harness.text import one_line, safe
 from pytest_adcp.harness.transcript import Transcript, file_digest
-from pytest_adcp.harness.verdict import Finding, Outcome, conclude, count, exit_code, judge
+from pytest_adcp.harness.verdict import Finding, Outcome, count
 from pytest_adcp.reports import build, fleet, model, outputs
-from pytest_adcp.suites.connected_apps.checklist import checklist
 
 TRANSCRIPT = "transcript.jsonl"
 REPORT = "report.json"
@@ -85,8 +84,11 @@ class JudgeJob:
         )
         alarms = Alarms(AlarmSettings(self.baseline), self.extra)
         alarms.read(None)
-        findings, faults = _judged(evidence, rules, self.settings, alarms)
-        report, code = self._conclude(evidence, rules, findings, len(faults), alarms)
+        settings = self.settings
+        judged = judging.judge_all(
+            evidence, rules, tools=settings.tools, strict=settings.strict, excused=alarms.excused
+        )
+        report, code = self._conclude(evidence, rules, judged, alarms)
         file = self.settings.report_dir / REPORT
         model.save(report, file)
         # The step summary of a CI job is the fleet's, not each target's.
@@ -104,7 +106,7 @@ class JudgeJob:
             server=target.server,
             adcp_version=target.adcp_version,
             counts=target.counts,
-            families=tuple(_families(rules, findings, faults)),
+            families=tuple(_families(rules, judged)),
             requests=target.survey.requests,
             seconds=target.survey.seconds,
             report=fleet.ReportFile(f"{self.settings.report_dir.name}/{REPORT}", file_digest(file)),
@@ -122,8 +124,7 @@ class JudgeJob:
         self,
         evidence: Evidence,
         rules: Sequence[Rule],
-        findings: Sequence[Finding],
-        faults: int,
+        judged: judging.Found,
         alarms: Alarms,
     ) -> tuple[model.Report, int]:
         settings = self.settings
@@ -131,71 +132,37 @@ class JudgeJob:
         how += ["--adcp-tool"] if settings.tools else []
         how += ["--adcp-quick"] if settings.quick else []
         partial = [f"only a part was judged ({', '.join(how)})"] if how else []
-        gaps = conclusion.gaps(evidence, settings.tools, settings.profiles)
-        judgement = conclude(findings, gaps=[*gaps, *partial])
+        concluded = conclusion.concluded(
+            evidence, judged.findings, tools=settings.tools, profiles=settings.profiles, narrowed=partial
+        )
         survey = evidence.transcript.survey
         alarms.conclude(
-            findings,
+            judged.findings,
             whole=not partial and survey.complete,
-            usable=survey.unusable is None and not faults,
+            usable=survey.unusable is None and not judged.broke,
             left_out=conclusion.left_out(evidence),
         )
-        used = conclusion.schemas_used(evidence)
-        for_apps = Profile.CONNECTED_APPS in settings.profiles
-        facts = build.TargetFacts(
-            evidence=evidence,
-            rules=rules,
-            findings=findings,
-            judgement=judgement,
-            profiles=[str(profile) for profile in settings.profiles],
-            schemas=model.Schemas(*used) if used else None,
+        facts = build.facts_of(
+            evidence,
+            rules,
+            judged.findings,
+            concluded,
+            profiles=settings.profiles,
             transcript=model.TranscriptFile(TRANSCRIPT, file_digest(self.transcript))
             if settings.keep_transcript
             else None,
-            selection=partial,
-            not_checked=[model.NotChecked(*left) for left in conclusion.not_checked(evidence)],
             baseline=alarms.baseline(rules),
-            checklist=[model.ChecklistItem(*item) for item in checklist()] if for_apps else [],
         )
         report = build.build([facts], settings=settings.public(), generated_at=datetime.now(UTC))
-        code = exit_code(
-            judgement,
-            faults=faults,
-            unusable=evidence.transcript.survey.unusable is not None
-            and not any(finding.rule == judging.NO_LEGACY for finding in findings),
-            partial=bool(partial) and not conclusion.matches_nothing(gaps),
-            judged=len(findings),
-            alarm=alarms.alarm(report),
-        )
-        return report, int(code)
+        return report, int(concluded.exit_code(faults=judged.broke, alarm=alarms.alarm(report)))
 
 
-def _judged(
-    evidence: Evidence, rules: Sequence[Rule], settings: Settings, alarms: Alarms
-) -> tuple[list[Finding], dict[str, list[str]]]:
-    """Return what the rules found, and by family what broke of them."""
-    findings: list[Finding] = []
-    faults: dict[str, list[str]] = {}
-    for rule in rules:
-        for entry in judging.entries_of(evidence, rule, settings.tools):
-            try:
-                findings.append(alarms.excused(rule, judge(rule, entry, strict=settings.strict)))
-            except Exception:
-                # Not the target's fault. What a rule was tried on is foreign: its text is not repeated.
-                where = traceback.format_exc(limit=-1).splitlines()[1].strip()
-                line = f"HARNESS FAULT {rule.id} on {safe(entry.label)}: {safe(where)}"
-                faults.setdefault(rule.family, []).append(line)
-    return findings, faults
-
-
-def _families(
-    rules: Sequence[Rule], findings: Sequence[Finding], faults: Mapping[str, list[str]]
-) -> list[fleet.FamilyResult]:
+def _families(rules: Sequence[Rule], judged: judging.Found) -> list[fleet.FamilyResult]:
     family_of = {rule.id: rule.family for rule in rules}
     found: dict[str, list[Finding]] = {family: [] for family in family_of.values()}
-    for finding in findings:
+    for finding in judged.findings:
         found[family_of[finding.rule]].append(finding)
-    return [_family(family, found[family], faults.get(family, ())) for family in found]
+    return [_family(family, found[family], judged.faults.get(family, ())) for family in found]
 
 
 def _family(family: str, findings: Sequence[Finding], faults: Sequence[str]) -> fleet.FamilyResult:
