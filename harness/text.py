@@ -18,12 +18,14 @@ from .transcript import Request
 
 # Controls, bidi marks, zero-width and other invisible characters, separators, halves of surrogate pairs and
 # noncharacters. Prefix signs of Arabic numbers are format characters too, but people see them: they stay.
+# The logs of CI jobs obey `::name::` where it begins a line, as any word may once lines are wrapped, and `##[name]`
+# (Azure: `##vso[`) anywhere: their first sign is escaped.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
-    + "]"
+    + r"]|(?<!\S):(?=:[A-Za-z-]+(?:[ :]|$))|#(?=#(?:vso)?\[)"
 )
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _DEPTH = 8  # levels of a JSON value that are shown
@@ -208,7 +210,12 @@ def _escape(match: re.Match[str]) -> str:
 
 def _json_escaped(text: str) -> str:
     shown = json.dumps(text, ensure_ascii=False)[1:-1]
-    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], shown)
+    return _UNSAFE.sub(_json_escape, shown)
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return f"\\u{ord(character):04x}" if character in ":#" else json.dumps(character)[1:-1]
 
 
 def _variable(name: str, value: str) -> str:

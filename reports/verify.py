@@ -32,7 +32,6 @@ _BESIDE = (
     "findings",
     "verdict",
     "transcript",
-    "checklist",
     "selection",
     "counts",
     "schemas",
@@ -99,7 +98,7 @@ def verify(
     notes = [*_versions(report), *_left_out(target, kept)]
     if judged.broke:
         notes.append(f"{plural(judged.broke, 'rule')} broke in judging, which is a fault of this harness")
-    differences = [*told, *_differences(target, again)]
+    differences = [*told, *_differences(target, again), *_without_transcript(report, target, digest)]
     summary = (
         f"{target.verdict}, {plural(len(again.findings), 'finding')} judged again from "
         f"{safe(str(transcript))} (sha256 {digest[:12]})"
@@ -127,6 +126,18 @@ def _target(report: Report, digest: str) -> tuple[Target, list[str]]:
     return target, [
         f"digest: the report names sha256 {safe(target.transcript.sha256)}, and the file has {digest}"
     ]
+
+
+def _without_transcript(report: Report, target: Target, digest: str) -> Iterator[str]:
+    """Yield the other targets that no transcript stands for: a survey has one target, and each has its own."""
+    for other in report.targets:
+        if other is target:
+            continue
+        name = f"{safe(other.name)} ({safe(other.url)})"
+        if other.transcript is None:
+            yield f"targets: {name} names no transcript"
+        elif other.transcript.sha256 == digest:
+            yield f"targets: {name} names the transcript of {safe(target.name)} ({safe(target.url)})"
 
 
 def _terms(settings: Mapping[str, Any], target: Target) -> _Terms:
@@ -262,6 +273,8 @@ def _differences(target: Target, again: Target) -> Iterator[str]:
     if target.verdict is not again.verdict and not _is_only_missing_client(target, again):
         yield f"verdict: {target.verdict} in the report, {again.verdict} by this transcript"
     yield from _findings([one for one in target.findings if not _is_of_client(one)], again.findings)
+    if target.baseline is None and (known := _known(target)):
+        yield f"baseline: {plural(known, 'failure')} said to be known, and the report names no baseline"
     if +Counter(target.counts) != Counter(str(finding.outcome) for finding in target.findings):
         yield "counts: not those of the findings that the report lists"
     for name in (item.name for item in fields(Target)):
@@ -347,6 +360,10 @@ def _is_of_client(finding: Finding) -> bool:
     return finding.rule.startswith(_CLIENT)
 
 
+def _known(target: Target) -> int:
+    return sum(finding.outcome is Outcome.KNOWN for finding in target.findings)
+
+
 def _is_only_missing_client(target: Target, again: Target) -> bool:
     """Whether the verdict differs by what a client library gave, or kept open."""
     return Profile.CLIENT in target.profiles and (
@@ -367,6 +384,11 @@ def _versions(report: Report) -> Iterator[str]:
 def _left_out(target: Target, kept: int) -> Iterator[str]:
     if kept:
         yield f"only a part was judged in the run: {plural(kept, 'finding')} of this transcript left out"
+    if target.baseline is not None and (known := _known(target)):
+        yield (
+            f"{plural(known, 'failure')} known by the baseline {target.baseline.file}: a transcript shows that they are "
+            "failures, not who accepts them"
+        )
     client = sum(_is_of_client(finding) for finding in target.findings)
     if client:
         yield f"{plural(client, 'finding')} about client libraries left out: a transcript does not show them"

@@ -41,6 +41,10 @@ def is_dangerous(code: int) -> bool:
         ("zero\u200bwidth\ufeff", r"zero\u200bwidth\ufeff"),
         ("\ud800 \u2028\u2029\x85", r"\ud800 \u2028\u2029\x85"),
         ("\U000e0041\U0001ffff", r"\U000e0041\U0001ffff"),
+        ("::add-mask::e", r"\x3a:add-mask::e"),
+        ("a ::error file=x::b", r"a \x3a:error file=x::b"),
+        ("##[add-mask]e ##vso[x]", r"\x23#[add-mask]e \x23#vso[x]"),
+        ("std::vector ::1 a::error::b # ##", "std::vector ::1 a::error::b # ##"),
         ("", ""),
     ],
 )
@@ -110,6 +114,7 @@ def test_plural(count: int, noun: str, words: str) -> None:
         (-1.5e300, "-1.5e+300"),
         (12, "12"),
         ('a"b\\c\n\u202e', r'"a\"b\\c\n\u202e"'),
+        ("##[x] ::x::", r'"\u0023#[x] \u003a:x::"'),
         ([], "[]"),
         ({}, "{}"),
         ({"a": [1, {"b": None}], "ü": "x"}, '{"a": [1, {"b": null}], "ü": "x"}'),

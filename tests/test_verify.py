@@ -140,6 +140,10 @@ CHANGES: dict[str, tuple[Change, list[str]]] = {
         lambda document: document["targets"][0].update(not_checked=[]),
         ["not_checked: nothing in the report, {"],
     ),
+    "checklist": (
+        lambda document: document["targets"][0].update(checklist=[]),
+        ["checklist: nothing in the report, {"],
+    ),
     "digest": (
         lambda document: document["targets"][0]["transcript"].update(sha256="0" * 64),
         [f"digest: the report names sha256 {'0' * 64}, and the file has "],
@@ -159,18 +163,30 @@ def test_every_change_is_found(changed, change: Change, words: list[str]) -> Non
     assert len(lines) <= 9
 
 
-def test_what_a_baseline_accepts_did_fail(folder: Path) -> None:
-    text = (folder / "report.json").read_text(encoding="utf-8")
-    given = model.loads(text)
-    known = type("Known", (str,), {})("known")  # an outcome that only runs with a baseline have
-    first = next(each for each in given.targets[0].findings if each.outcome == "failed")
-    findings = tuple(
-        replace(each, outcome=known) if each is first else each for each in given.targets[0].findings
+def accepted(document: dict[str, Any]) -> None:
+    """Say of one failure that it is known."""
+    target = document["targets"][0]
+    failed = next(each for each in target["findings"] if each["outcome"] == "failed")
+    failed |= {"outcome": "known", "reason": "ours"}
+    target["counts"]["failed"] -= 1
+    target["counts"]["known"] += 1
+
+
+def test_what_a_baseline_accepts_did_fail(folder: Path, changed) -> None:
+    assert changed(accepted) == ["baseline: 1 failure said to be known, and the report names no baseline"]
+    document = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    accepted(document)
+    document["targets"][0]["baseline"] = {
+        "file": "known.yaml",
+        "rules_version": __version__,
+        "entries": [],
+        "new_rules": [],
+    }
+    done = verify(model.loads(json.dumps(document)), folder.parent / "run.jsonl")
+    assert done.differences == ()
+    assert done.notes == (
+        "1 failure known by the baseline known.yaml: a transcript shows that they are failures, not who accepts them",
     )
-    counts = dict(given.targets[0].counts)
-    counts["failed"] -= 1
-    target = replace(given.targets[0], findings=findings, counts=counts | {"known": 1})
-    assert verify(replace(given, targets=(target,)), folder.parent / "run.jsonl").differences == ()
 
 
 def test_another_version_may_judge_otherwise(folder: Path) -> None:
@@ -247,8 +263,14 @@ def test_client_libraries_leave_nothing_in_a_transcript(folder: Path, tmp_path: 
 
 def test_one_of_several_targets(folder: Path, tmp_path: Path) -> None:
     given = model.load(folder / "report.json")
-    both = replace(given, targets=(replace(given.targets[0], transcript=None), *given.targets))
+    (target,) = given.targets
+    another = model.TranscriptFile("other.jsonl", "0" * 64)
+    both = replace(given, targets=(replace(target, transcript=another), target))
     assert verify(both, folder.parent / "run.jsonl").differences == ()
+    for forged in (replace(target, transcript=None), replace(target, name="twin")):
+        more = verify(replace(given, targets=(*given.targets, forged)), folder.parent / "run.jsonl")
+        (line,) = more.differences
+        assert line.startswith(f"targets: {forged.name} ({URL}) names ")
     saved(surveyed(), tmp_path)
     with pytest.raises(
         ReportError, match="none of the 2 targets of the report names a transcript with sha256"
