@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_adcp.reports import compare, model
+from pytest_adcp.reports import alarms, compare, model
 
-from . import values
+from . import __version__, values
 from .baseline import PLACEHOLDER, Baseline, Reviewed, State
 from .baseline_file import read_baseline, write_baseline
 from .catalogue import all_rules
@@ -89,18 +89,20 @@ class Alarms:
         self._baseline: Baseline | None = None
         self._written_over: Baseline | None = None  # what the file to write holds
         self._previous: model.Report | None = None
+        self._earlier: compare.Earlier | None = None
         self._reviewed: Sequence[Reviewed] = ()
         self._told: list[str] = []
         self.wrote = True  # False: a baseline was asked for and could not be written
 
     # -- before anything is sent -----------------------------------------------------------------------------
 
-    def read(self, target: tuple[str, str] | None) -> None:
+    def read(self, name: str, url: str, *, is_worker: bool = False) -> None:
         """Read all files.
 
         Args:
-            target: name and URL of the target of this run, to be found in the earlier report; None in a worker,
-                which needs the baseline only.
+            name: of the target of this run, to be found in the earlier report.
+            url: of that target.
+            is_worker: whether this is a process that judges and writes nothing.
 
         Raises:
             pytest.UsageError: a file cannot be used, or written.
@@ -108,16 +110,17 @@ class Alarms:
         read, write = self._settings.baseline, self._settings.write_baseline
         if read is not None and read.exists():
             self._baseline = _read(read, self._extra)
-        if target is None:
-            return
-        if write is not None:
+        if self._settings.compare is not None:
+            self._previous = _previous(self._settings.compare, name, url)
+            earlier = compare.matching(self._previous, name, url)
+            assert earlier is not None
+            self._earlier = compare.Earlier(self._previous, earlier, __version__)
+        if write is not None and not is_worker:
             same = read is not None and read.resolve() == write.resolve()
             self._written_over = (
                 self._baseline if same else _read(write, self._extra) if write.exists() else None
             )
             _try_to_write(write)
-        if self._settings.compare is not None:
-            self._previous = _previous(self._settings.compare, *target)
 
     # -- while rules are judged ------------------------------------------------------------------------------
 
@@ -169,6 +172,7 @@ class Alarms:
         """Return what the report says of the baseline; `rules` are those that ran."""
         if self._baseline is None:
             return None
+        rewritten = self._written_over is self._baseline and self.wrote
         entries = [
             model.BaselineEntry(
                 safe(item.entry.rule),
@@ -179,30 +183,34 @@ class Alarms:
                 safe(item.why, 600),
             )
             for item in self._reviewed
-            if item.state is not State.USED or item.entry.reason == PLACEHOLDER
+            if (item.state is not State.USED or item.entry.reason == PLACEHOLDER)
+            # A stale entry of a file that this run wrote anew is gone already.
+            and not (item.state is State.STALE and rewritten)
         ]
         newer = [rule.id for rule in rules if not self._baseline.knows(rule)]
         file = safe(shown_path(self._baseline.path), 400)
         return model.Baseline(file, safe(self._baseline.rules_version), tuple(entries), tuple(newer))
 
-    def compared(self, report: model.Report) -> model.Report:
-        """Return the report with what has changed since the earlier one."""
-        if self._previous is None:
-            return report
-        return compare.with_comparison(self._previous, report)
-
-    def alarm(self, report: model.Report) -> bool | None:
-        """Return whether something counts as a failure; None where the verdict alone says so."""
-        if self._baseline is None and self._settings.fail_on is FailOn.FAILED:
+    def since(self, finding: Finding) -> compare.Since | None:
+        """Return what a failure is beside the earlier report; None where it is none, or there is no such report."""
+        if self._earlier is None or not finding.is_broken:
             return None
+        return self._earlier.since(finding.rule, finding.subject)
+
+    def counts(self, finding: Finding) -> bool:
+        """Whether a finding is a failure that alarms."""
+        only_new = self._settings.fail_on is FailOn.NEW
+        return finding.outcome is Outcome.FAILED and (
+            not only_new or self.since(finding) is compare.Since.NEW
+        )
+
+    def completed(self, report: model.Report) -> model.Report:
+        """Return a report of one target with what has changed since the earlier one, and what decides over the run."""
+        if self._previous is not None:
+            report = compare.with_comparison(self._previous, report)
         (target,) = report.targets
-        failed = [finding for finding in target.findings if finding.outcome is Outcome.FAILED]
-        if self._settings.fail_on is FailOn.NEW:
-            failed = compare.new_failures(target)
-        # A stale entry of a file that this run wrote anew is gone already.
-        ours = self._written_over is self._baseline and self.wrote
-        wrong = {State.EXPIRED} if ours else {State.EXPIRED, State.STALE}
-        return bool(failed) or any(item.state in wrong for item in self._reviewed)
+        alarm = alarms.alarm_of(target, only_new=self._settings.fail_on is FailOn.NEW)
+        return replace(report, targets=(replace(target, alarm=alarm),))
 
 
 def _read(path: Path, extra: Sequence[str]) -> Baseline:

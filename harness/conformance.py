@@ -23,7 +23,7 @@ from .demo import FOR_APPS, DemoError, demo_seller
 from .evidence import Evidence
 from .extra_suites import extra_modules
 from .given import DEMO
-from .items import RuleItem, Suites, judge_item, status
+from .items import RuleItem, Suites, baseline_reports, judge_item, status
 from .judging import order_of
 from .library.bench import Libraries, libraries
 from .own_server import OwnServerError, not_surveyed, own_server, surveyed
@@ -42,6 +42,7 @@ from .text import safe
 from .transcript import Diagnosis, Transcript, TranscriptError, file_digest
 from .verdict import ExitCode, Finding, Outcome
 
+_OURS = ("survey::", "baseline::")  # items that are no rule
 _TRANSCRIPT = "transcript.jsonl"
 _REPORT = "report.json"
 
@@ -122,20 +123,18 @@ class Conformance:
             self._libraries = self._cleanup.enter_context(libraries(self.settings.library))
         if self._judges_server:
             self._find_schemas()
-        if self.settings.replay is not None and not self._is_worker:
-            self._read(self.settings.replay)
-        self.alarms.read(None if self._is_worker else self._named())
-        if not self._is_worker:
-            # Only when everything that is read has been read, and before a server is asked for anything.
-            self._check_report_folder()
-        if not self._judges_server:
-            return
-        if self._is_worker:
+        if self._is_worker and self._judges_server:
             given: Mapping[str, str] = session.config.workerinput["adcp"]  # type: ignore[attr-defined]
             self._read(Path(given["file"]))
             if given["sha256"] != self._digest:
                 raise pytest.UsageError(f"adcp: {given['file']} is not the transcript that the run recorded")
-        elif self.settings.replay is None:
+        elif self.settings.replay is not None:
+            self._read(self.settings.replay)
+        self.alarms.read(*self._named(), is_worker=self._is_worker)
+        if not self._is_worker:
+            # Only when everything that is read has been read, and before a server is asked for anything.
+            self._check_report_folder()
+        if self._judges_server and self.evidence is None:
             self._survey()
 
     @pytest.hookimpl(optionalhook=True)
@@ -332,7 +331,7 @@ class Conformance:
         """Gather findings; a report carries its finding as a plain dict, also across xdist."""
         found: dict[str, Any] | None = getattr(report, "adcp", None)
         if found is None:
-            self._foreign_failures += report.failed and not report.nodeid.startswith("survey::")
+            self._foreign_failures += report.failed and not report.nodeid.startswith(_OURS)
             return
         if "fault" in found:
             self._faults += 1
@@ -376,7 +375,7 @@ class Conformance:
             usable=self.unusable is None and not self._faults,
             left_out=conclusion.left_out(self.evidence),
         )
-        self._report = self.alarms.compared(self._build_report(concluded))
+        self._report = self.alarms.completed(self._build_report(concluded))
         model.save(self._report, self.settings.report_dir / _REPORT)
         self._unwritten = outputs.write_outputs(
             self._report,
@@ -387,7 +386,11 @@ class Conformance:
         )
         page = self.settings.report_dir / outputs.PAGE
         self._beside = [page] if page.exists() else []
-        code = concluded.exit_code(faults=self._faults, alarm=self.alarms.alarm(self._report))
+        (target,) = self._report.targets
+        for report in baseline_reports(target.baseline):
+            session.config.hook.pytest_runtest_logreport(report=report)
+        alarm = target.alarm.fails if target.alarm is not None else None
+        code = concluded.exit_code(faults=self._faults, alarm=alarm)
         if not self.alarms.wrote:
             code = ExitCode.HARNESS_FAULT
         # Tests of the user's own ran beside the rules: their failures count as everywhere.

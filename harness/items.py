@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
+from pytest_adcp.reports.alarms import problem, wrong_entries
+from pytest_adcp.reports.compare import Since
 
 from .rules import Level, Rule
 from .subjects import Entry
@@ -21,6 +23,8 @@ from .text import safe
 from .verdict import Finding, Outcome, judge
 
 if TYPE_CHECKING:
+    from pytest_adcp.reports import model
+
     from .alarms import Alarms
     from .conformance import Conformance
 
@@ -147,6 +151,7 @@ def judge_item(item: RuleItem) -> None:
     start = time.time()
     finding: Finding | None = None
     longrepr: Any = None
+    expected = ""
     blocked = False
     try:
         finding = item.alarms.excused(item.rule, judge(item.rule, item.entry, strict=item.strict))
@@ -157,10 +162,13 @@ def judge_item(item: RuleItem) -> None:
         longrepr = info.getrepr(style="long", tbfilter=False)
     outcome = "failed"
     if finding is not None:
-        item.user_properties.extend(_properties(finding))
+        since = item.alarms.since(finding)
+        item.user_properties.extend(_properties(finding, since))
         # A blocked MUST is no pass: a failed set-up is what every reader of JUnit shows as "could not be tested".
         blocked = finding.outcome is Outcome.BLOCKED and finding.level is Level.MUST
         outcome = "failed" if blocked else _PYTEST[finding.outcome]
+        expected = _expected(finding, since, counts=item.alarms.counts(finding))
+        outcome = "skipped" if expected else outcome
         if finding.is_broken:
             longrepr = _text(finding)
         elif outcome == "failed":
@@ -183,12 +191,36 @@ def judge_item(item: RuleItem) -> None:
             user_properties=item.user_properties,
         )
         if called:
-            if finding and finding.outcome is Outcome.KNOWN:
+            if expected:
                 # What pytest and JUnit call an expected failure, with the reason why it is.
-                report.wasxfail = finding.reason
+                report.wasxfail = expected
             report.adcp = _plain(finding) if finding else {"fault": item.nodeid}  # type: ignore[attr-defined]
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _expected(finding: Finding, since: Since | None, *, counts: bool) -> str:
+    """Say why a failure does not alarm; empty where it does, or is none."""
+    if finding.outcome is Outcome.KNOWN:
+        return finding.reason
+    if finding.outcome is not Outcome.FAILED or counts:
+        return ""
+    return f"{since} since the earlier report, and only new failures alarm"
+
+
+def baseline_reports(baseline: model.Baseline | None) -> Iterator[pytest.TestReport]:
+    """Yield a failed test for each entry of a baseline that fails the run: JUnit has nothing else to show it by."""
+    for entry in wrong_entries(baseline):
+        assert baseline is not None
+        name = f"line {entry.line}"
+        yield pytest.TestReport(
+            nodeid=f"baseline::{name}",
+            location=(baseline.file, entry.line - 1, name),
+            keywords={},
+            outcome="failed",
+            longrepr=problem(baseline, entry),
+            when="call",
+        )
 
 
 def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]]:
@@ -197,6 +229,8 @@ def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bo
     if "fault" in finding:
         return "error", "E", ("HARNESS FAULT", {"red": True})
     outcome = Outcome(finding["outcome"])
+    if outcome is Outcome.FAILED and hasattr(report, "wasxfail"):
+        return "not counted", "f", ("FAILED, not counted", {"yellow": True})
     letter, markup = _LETTERS[outcome]
     return str(outcome), letter, (str(outcome).upper(), markup)
 
@@ -208,7 +242,7 @@ def _plain(finding: Finding) -> dict[str, Any]:
     return plain | {"outcome": str(finding.outcome), "level": str(finding.level)}
 
 
-def _properties(finding: Finding) -> list[tuple[str, object]]:
+def _properties(finding: Finding, since: Since | None) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = [
         ("rule", finding.rule),
         ("level", str(finding.level)),
@@ -218,6 +252,8 @@ def _properties(finding: Finding) -> list[tuple[str, object]]:
     ]
     if finding.pointer is not None:
         found.append(("pointer", finding.pointer))
+    if since is not None:
+        found.append(("since", str(since)))
     return found
 
 

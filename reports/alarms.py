@@ -9,7 +9,8 @@ from pytest_adcp.harness.baseline import State
 from pytest_adcp.harness.text import one_line, plural
 from pytest_adcp.harness.verdict import Outcome
 
-from .model import Baseline, BaselineEntry, Change, Comparison, Target
+from . import compare
+from .model import Alarm, Baseline, BaselineEntry, Change, Comparison, Target
 
 _BRIEF = 240  # characters of a message
 _REASON = "write a reason into the entry"
@@ -53,6 +54,54 @@ class _Cut:
             yield f"- and {len(changes) - self.shown} more, in report.json"
 
 
+def alarm_of(target: Target, *, only_new: bool) -> Alarm | None:
+    """Return what decides whether a run fails; None where it was told neither a baseline nor an earlier report.
+
+    Args:
+        target: with its baseline and comparison.
+        only_new: whether only failures count that the earlier report does not have.
+    """
+    baseline, earlier = target.baseline, target.comparison
+    if baseline is None and earlier is None:
+        return None
+    broken = [finding for finding in target.findings if finding.is_broken]
+    failed = [finding for finding in broken if finding.outcome is Outcome.FAILED]
+    new = compare.new_failures(target)
+    counted = new if only_new else failed
+    parts = [_how_many(len(counted), len(broken), target, only_new=only_new)]
+    if earlier is not None and not only_new and failed:
+        parts.append(f"{len(new) or 'none'} of them new since {earlier.generated_at}")
+    wrong = wrong_entries(baseline)
+    if wrong and baseline is not None:
+        entries = "1 entry" if len(wrong) == 1 else f"{len(wrong)} entries"
+        parts.append(f"{entries} of {baseline.file} stale or expired")
+    return Alarm(bool(counted or wrong), len(broken), len(counted), "; ".join(parts))
+
+
+def _how_many(counted: int, broken: int, target: Target, *, only_new: bool) -> str:
+    """Say how many failures count, and why not the others."""
+    if not broken:
+        return "nothing failed"
+    all_of_them = f"{counted} of {plural(broken, 'failure')} counted"
+    if only_new and target.comparison is not None:
+        beside = f", and not known by {target.baseline.file}" if target.baseline is not None else ""
+        return f"{all_of_them}: what is new since {target.comparison.generated_at}{beside}"
+    if target.baseline is not None:
+        return f"{all_of_them}: what is not known by {target.baseline.file}"
+    return all_of_them
+
+
+def wrong_entries(baseline: Baseline | None) -> list[BaselineEntry]:
+    """Return the entries that fail a run."""
+    entries = baseline.entries if baseline is not None else ()
+    return [entry for entry in entries if entry.state in (State.STALE, State.EXPIRED)]
+
+
+def sentence(alarm: Alarm) -> str:
+    """Return what is said of an alarm beside the verdict."""
+    return f"{'ALARM' if alarm.fails else 'no alarm'}: {alarm.summary}"
+
+
 def told(target: Target, shown: int | None, *, brief: bool = False) -> Iterator[Section]:
     """Yield what there is to say about the baseline and about the comparison of a target.
 
@@ -65,10 +114,7 @@ def told(target: Target, shown: int | None, *, brief: bool = False) -> Iterator[
     """
     cut = _Cut(shown)
     if target.baseline is not None:
-        wrong = (State.STALE, State.EXPIRED)
-        problems = [
-            problem(target.baseline, entry) for entry in target.baseline.entries if entry.state in wrong
-        ]
+        problems = [problem(target.baseline, entry) for entry in wrong_entries(target.baseline)]
         if problems or not brief:
             lines = () if brief else tuple(_baseline(target, target.baseline, cut))
             yield Section(f"BASELINE {target.baseline.file}", tuple(problems), lines)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pytest_adcp.harness.text import safe
 from pytest_adcp.harness.verdict import Verdict
 
-from .model import Report, json_text
+from .alarms import wrong_entries
+from .compare import new_failures
+from .model import Report, Target, json_text
 
 LABEL = "AdCP"
 
@@ -61,11 +63,23 @@ def badge(report: Report) -> Badge:
         message = "nothing judged"
     elif len(report.targets) == 1:
         (target,) = report.targets
-        release = target.adcp_version
-        message = f"{target.verdict} · {release}" if release else str(target.verdict)
+        words = [str(target.verdict), _beside(target), target.adcp_version or ""]
+        message = " · ".join(filter(None, words))
     else:
         message = f"{verdicts[Verdict.CONFORMANT]} of {len(report.targets)} conformant"
     return Badge(LABEL, safe(message, _LIMIT), colour, value)
+
+
+def _beside(target: Target) -> str:
+    """Return in a word or two what a baseline or an earlier report makes of the verdict."""
+    if target.alarm is None:
+        return ""
+    if target.alarm.counted:
+        new = len(new_failures(target)) if target.comparison is not None else 0
+        return f"{new} new" if new else ""
+    if wrong_entries(target.baseline):
+        return "baseline out of date"
+    return "known" if target.alarm.failures else ""
 
 
 def endpoint(report: Report) -> str:

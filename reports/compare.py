@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from enum import StrEnum
 
 from pytest_adcp.harness.text import safe
 from pytest_adcp.harness.urls import UrlError, is_loopback, web_address
@@ -25,6 +26,36 @@ _GRAVEST = (
 
 Key = tuple[str, str]
 """Rule and subject."""
+
+
+class Since(StrEnum):
+    """What a failure is beside the earlier report."""
+
+    NEW = "new"
+    STILL = "still failing"
+    NOT_SCORED = "not scored"  # new, and so is its rule
+
+
+class Earlier:
+    """An earlier report of a target: what of a finding is new since."""
+
+    def __init__(self, previous: Report, target: Target, rules_version: str) -> None:
+        """Remember what was found; `rules_version` is that of the rules that judge now."""
+        self.found = _gravest(target)
+        self.rules = {rule for rule, _ in self.found}
+        # An earlier run that judged nothing says nothing of which rules there were.
+        self._other_rules = bool(self.found) and previous.harness.rules_version != rules_version
+
+    def before(self, key: Key) -> ReportedFinding | None:
+        """Return what was found; a rule without any subject, blocked or with nothing to judge, speaks for all."""
+        return self.found.get(key) or self.found.get((key[0], _NO_SUBJECT))
+
+    def since(self, rule: str, subject: str) -> Since:
+        """Return what a failure is, of a rule on a subject."""
+        before = self.before((rule, stable_subject(subject)))
+        if before is not None and before.is_broken:
+            return Since.STILL
+        return Since.NOT_SCORED if self._other_rules and rule not in self.rules else Since.NEW
 
 
 def matching(previous: Report, name: str, url: str) -> Target | None:
@@ -53,18 +84,34 @@ def new_failures(target: Target) -> list[ReportedFinding]:
     failed = [finding for finding in target.findings if finding.outcome is Outcome.FAILED]
     if target.comparison is None:
         return failed
-    new = {(change.rule, change.subject) for change in target.comparison.new}
-    return [finding for finding in failed if (finding.rule, stable_subject(finding.subject)) in new]
+    which = since(target)
+    return [finding for finding in failed if which(finding) is Since.NEW]
+
+
+def since(target: Target) -> Callable[[ReportedFinding], Since | None]:
+    """Return what says of a target's findings what they are beside the earlier report; None where nothing is known."""
+    found = target.comparison
+    changes = (
+        ((Since.NEW, found.new), (Since.STILL, found.still), (Since.NOT_SCORED, found.not_scored))
+        if found is not None
+        else ()
+    )
+    known = {(change.rule, change.subject): which for which, some in changes for change in some}
+    return lambda finding: (
+        known.get((safe(finding.rule, _LONG), safe(stable_subject(finding.subject), _LONG)))
+        if finding.is_broken
+        else None
+    )
 
 
 def _comparison(previous: Report, earlier: Target, current: Report, target: Target) -> Comparison:
-    then, now = _gravest(earlier), _gravest(target)
-    old_rules, rules = {rule for rule, _ in then}, {rule for rule, _ in now}
-    # An earlier run that judged nothing says nothing of which rules there were.
-    other_rules = bool(then) and previous.harness.rules_version != current.harness.rules_version
-    broken = [_change(key, then, now) for key, finding in now.items() if finding.is_broken]
-    new = [change for change in broken if not _was_broken(change)]
-    unscored = {change.rule for change in new if other_rules and change.rule not in old_rules}
+    known = Earlier(previous, earlier, current.harness.rules_version)
+    then, now = known.found, _gravest(target)
+    old_rules, rules = known.rules, {rule for rule, _ in now}
+    broken: dict[Since, list[Change]] = {which: [] for which in Since}
+    for key, finding in now.items():
+        if finding.is_broken:
+            broken[known.since(*key)].append(_change(key, then, now))
     was = [_change(key, then, now) for key, finding in then.items() if finding.is_broken]
     ended = [change for change in was if change.now not in (Outcome.FAILED, Outcome.KNOWN)]
     blocked = [_change(key, then, now) for key, found in now.items() if found.outcome is Outcome.BLOCKED]
@@ -75,10 +122,10 @@ def _comparison(previous: Report, earlier: Target, current: Report, target: Targ
         url=safe(earlier.url, _LONG),
         rules_version=safe(previous.harness.rules_version),
         verdict=earlier.verdict,
-        new=tuple(change for change in new if change.rule not in unscored),
-        not_scored=tuple(change for change in new if change.rule in unscored),
+        new=tuple(broken[Since.NEW]),
+        not_scored=tuple(broken[Since.NOT_SCORED]),
         fixed=tuple(change for change in ended if change.now is Outcome.PASSED),
-        still=tuple(change for change in broken if _was_broken(change)),
+        still=tuple(broken[Since.STILL]),
         unjudged=tuple(change for change in ended if change.now is not Outcome.PASSED),
         blocked=tuple(change for change in blocked if change.before is not Outcome.BLOCKED),
         new_rules=_names(rules - old_rules, both),
@@ -112,10 +159,6 @@ def _change(key: Key, then: Mapping[Key, ReportedFinding], now: Mapping[Key, Rep
         now=after.outcome if after else None,
         message=safe(shown.message or (before.message if before else ""), _LONG),
     )
-
-
-def _was_broken(change: Change) -> bool:
-    return change.before in (Outcome.FAILED, Outcome.KNOWN)
 
 
 def _names(names: set[str], both: bool) -> tuple[str, ...]:

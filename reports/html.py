@@ -22,7 +22,7 @@ from pytest_adcp.harness.verdict import Outcome, Verdict
 
 from . import html_groups as groups
 from . import pages
-from .alarms import told
+from .alarms import sentence, told
 from .html_excerpt import Excerpts
 from .model import Report, Target
 
@@ -108,6 +108,7 @@ def _target(target: Target, transcript: Transcript | None, number: int) -> Mappi
         "number": number,
         "target": target,
         "headline": groups.headline(target),
+        "alarm": sentence(target.alarm) if target.alarm is not None else "",
         "failed": groups.causes(target, Outcome.FAILED, excerpts),
         "known": groups.causes(target, Outcome.KNOWN, excerpts),
         "alarms": list(told(target, _ALARMS)),

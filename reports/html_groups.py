@@ -12,6 +12,7 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import plural, quote
 from pytest_adcp.harness.verdict import Outcome, Verdict, stable_subject
 
+from .compare import Since, since
 from .html_excerpt import Excerpt, Excerpts
 from .model import Call, ReportedFinding, Target
 
@@ -74,6 +75,7 @@ class Cause:
     level: Level
     source: str
     count: int
+    new: int  # of them, since the earlier report
     messages: tuple[Message, ...]
     lines: tuple[ReportedFinding, ...]
     left: int
@@ -178,11 +180,14 @@ class Timings:
 def causes(target: Target, outcome: Outcome, excerpts: Excerpts | None) -> tuple[Cause, ...]:
     """Return the broken rules of a target, those that count as MUST first."""
     groups = by((item for item in target.findings if item.outcome is outcome), lambda item: item.rule)
-    found = [_cause(group, excerpts) for group in groups.values()]
+    which = since(target)
+    found = [
+        _cause(group, excerpts, sum(which(item) is Since.NEW for item in group)) for group in groups.values()
+    ]
     return tuple(sorted(found, key=lambda cause: cause.level is not Level.MUST))
 
 
-def _cause(group: Sequence[ReportedFinding], excerpts: Excerpts | None) -> Cause:
+def _cause(group: Sequence[ReportedFinding], excerpts: Excerpts | None, new: int) -> Cause:
     messages = list(by(group, lambda item: item.message).values())
     lines = [same[0] for same in messages[FULL : FULL + ROWS]]
     return Cause(
@@ -190,6 +195,7 @@ def _cause(group: Sequence[ReportedFinding], excerpts: Excerpts | None) -> Cause
         level=Level.MUST if any(item.level is Level.MUST for item in group) else Level.SHOULD,
         source=group[0].source,
         count=len(group),
+        new=new,
         messages=tuple(_message(same, excerpts) for same in messages[:FULL]),
         lines=tuple(lines),
         left=len(messages) - FULL - len(lines) if len(messages) > FULL else 0,

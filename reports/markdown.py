@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import one_line, plural, safe
 from pytest_adcp.harness.verdict import Outcome, Verdict
 
+from .alarms import sentence, told
+from .compare import since
 from .marks import code, fenced, link, plain, prose
 from .model import Report, ReportedFinding, Target
-from .terminal import by, counts_line, of, verdict_lines
+from .terminal import by, counts_line, new_among, of, verdict_lines
 
 COMMENT = 65_536
 """Bytes that GitHub takes as a comment."""
@@ -23,6 +24,7 @@ _SIGNS = {
     Verdict.NONCONFORMANT: "\N{CROSS MARK}",
     Verdict.INCONCLUSIVE: "\N{WARNING SIGN}\N{VARIATION SELECTOR-16}",
 }
+_BAD = "\N{CROSS MARK}"
 _SMALLEST = 4096
 _RESERVE = 2000  # bytes kept for what closes a page: that it was cut, and the settings
 _SHOWN = 3  # subjects of a rule, messages of a rule; the rest is counted
@@ -98,18 +100,21 @@ def _target(target: Target) -> Iterator[Block]:
     first, *others = verdict_lines(target)
     yield f"## {_SIGNS[target.verdict]} AdCP conformance: {target.verdict}"
     yield prose(first.removeprefix(target.verdict).lstrip(":, "), _TEXT)
+    if target.alarm is not None:
+        sign = _BAD if target.alarm.fails else _SIGNS[Verdict.CONFORMANT]
+        yield f"{sign} **{prose(sentence(target.alarm), _TEXT)}**"
     if others:
         yield "\n".join(f"- also: {prose(reason)}" for reason in others[:_LISTED])
     if target.diagnosis is not None:
         yield f"- cause: {prose(target.diagnosis.cause)}\n- cure: {prose(target.diagnosis.cure)}"
     if target.findings:
         yield prose(counts_line(target))
-    yield from compared(getattr(target, "comparison", None))
+    which = since(target)
     failed = by(of(target, Outcome.FAILED), lambda item: item.rule)
     if failed:
         rows = [
             _row(
-                f"{link(code(group[0].rule), group[0].source)} ({_level(group)})",
+                f"{link(code(group[0].rule), group[0].source)} ({_level(group)}){new_among(group, which)}",
                 _subjects(group),
                 prose(one_line(group[0].message, _CELL)),
                 prose(one_line(group[0].fix, _CELL)),
@@ -119,9 +124,16 @@ def _target(target: Target) -> Iterator[Block]:
         heading = (
             "### What failed\n\n| Rule | On | What is wrong | What to change |\n| --- | --- | --- | --- |"
         )
-        yield lambda page: page.add_rows(heading, rows) == 0
+        yield _rows(heading, rows)
         yield from (_details(group) for group in failed)
+    yield from _alarms(target)
     yield from _lists(target)
+
+
+def _reasons(group: Sequence[ReportedFinding]) -> str:
+    """Return why failures are accepted."""
+    reasons = list(dict.fromkeys(item.reason for item in group if item.reason))[:_SHOWN]
+    return f" ({prose('; '.join(reasons), _TEXT)})" if reasons else ""
 
 
 def _details(group: Sequence[ReportedFinding]) -> str:
@@ -142,12 +154,11 @@ def _details(group: Sequence[ReportedFinding]) -> str:
 
 
 def _lists(target: Target) -> Iterator[Block]:
-    # Of a baseline's: there is such an outcome only where a run was told one.
-    known = by((one for one in target.findings if str(one.outcome) == "known"), lambda item: item.rule)
+    known = by(of(target, Outcome.KNOWN), lambda item: item.rule)
     yield from _folded_list(
         f"{plural(len(known), 'rule')} that failed as the baseline says",
         [
-            f"{link(code(group[0].rule), group[0].source)}{_on(group)}: {prose(group[0].message)}"
+            f"{link(code(group[0].rule), group[0].source)}{_on(group)}: {prose(group[0].message)}{_reasons(group)}"
             for group in known
         ],
     )
@@ -184,31 +195,27 @@ def _folded_list(title: str, items: Sequence[str]) -> Iterator[Block]:
     shown = [f"- {item}" for item in items[:_LISTED]]
     if len(items) > _LISTED:
         shown.append(f"- and {len(items) - _LISTED} more, in report.json")
-    yield lambda page: page.add_rows(opening, shown, "\n</details>") == 0
+    yield _rows(opening, shown, "\n</details>")
 
 
 def _folded(title: str, text: str) -> str:
     return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
-def compared(comparison: Any) -> Iterator[str]:
-    """Yield how a target differs from an earlier report of it: a list of what is new, fixed and still failing.
+def _alarms(target: Target) -> Iterator[Block]:
+    """Yield what the baseline and the comparison with an earlier report say."""
+    for section in told(target, _LISTED):
+        rows = [f"- {_BAD} {prose(problem, _TEXT)}" for problem in section.problems]
+        # A line that begins with a dash belongs under the one before it.
+        rows += [
+            f"  - {prose(text[2:], _TEXT)}" if text.startswith("- ") else f"- {prose(text, _TEXT)}"
+            for text in section.paragraphs
+        ]
+        yield _rows(f"### {prose(section.heading)}\n", rows)
 
-    Args:
-        comparison: the member of the target; None where there is nothing to compare with. Each of its members
-            `new`, `fixed` and `still` lists records with a `rule` and a `subject`.
-    """
-    if comparison is None:
-        return
-    lines = []
-    for title, items in (
-        (plural(len(comparison.new), "new failure"), comparison.new),
-        (f"{len(comparison.fixed)} fixed", comparison.fixed),
-        (f"{len(comparison.still)} still failing", comparison.still),
-    ):
-        names = f": {_some(f'{code(item.rule)} on {code(item.subject)}' for item in items)}" if items else ""
-        lines.append(f"- {title}{names}")
-    yield "Since the earlier report:\n\n" + "\n".join(lines)
+
+def _rows(opening: str, rows: Sequence[str], closing: str = "") -> Block:
+    return lambda page: page.add_rows(opening, rows, closing) == 0
 
 
 def _settings(report: Report) -> str:

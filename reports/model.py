@@ -183,6 +183,16 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Alarm:
+    """What decides whether the run fails where it was told a baseline or an earlier report; the verdict is the same."""
+
+    fails: bool
+    failures: int  # all of them
+    counted: int  # those that count
+    summary: str  # a sentence
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What has changed since an earlier report (compare.py)."""
 
@@ -228,6 +238,7 @@ class Target:
     complete: bool
     baseline: Baseline | None = None  # None: the run was told none
     comparison: Comparison | None = None  # None: nothing to compare with was given
+    alarm: Alarm | None = None  # None: neither was given, and the verdict alone decides
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,10 @@ from urllib.parse import quote
 
 from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import one_line, safe
+from pytest_adcp.harness.verdict import Outcome
 
+from .alarms import problem, sentence, wrong_entries
+from .compare import Since, since
 from .marks import link, prose
 from .model import Report, ReportedFinding, Target, json_text
 
@@ -55,8 +58,13 @@ def _run(report: Report, target: Target, requirements: Mapping[str, str]) -> dic
             rules[finding.rule] = finding
     index = {rule: number for number, rule in enumerate(rules)}
     place = _Places(report, target)
+    which = since(target)
     identities = [f"{finding.rule}\0{_TRY.sub('', finding.subject)}" for finding in broken]
     occurrences = dict(_numbered(identities))
+    baseline = target.baseline
+    problems = (
+        [safe(problem(baseline, entry), _TEXT) for entry in wrong_entries(baseline)] if baseline else []
+    )
     return {
         "tool": {
             "driver": {
@@ -67,11 +75,22 @@ def _run(report: Report, target: Target, requirements: Mapping[str, str]) -> dic
         },
         "automationDetails": {"id": f"pytest-adcp/{_category(target)}/"},
         "results": [
-            _result(finding, index[finding.rule], place, f"{identities[number]}\0{occurrences[number]}")
+            _result(
+                finding,
+                index[finding.rule],
+                place,
+                f"{identities[number]}\0{occurrences[number]}",
+                which(finding),
+            )
             for number, finding in enumerate(broken)
         ],
         "columnKind": "unicodeCodePoints",
-        "properties": {"verdict": str(target.verdict), "target": safe(target.url or target.name)},
+        "properties": {
+            "verdict": str(target.verdict),
+            "target": safe(target.url or target.name),
+            **({"alarm": safe(sentence(target.alarm), _TEXT)} if target.alarm is not None else {}),
+            **({"baseline": problems} if problems else {}),
+        },
     }
 
 
@@ -99,7 +118,9 @@ def _rule(finding: ReportedFinding, requirement: str) -> dict[str, Any]:
     return described
 
 
-def _result(finding: ReportedFinding, rule: int, places: _Places, identity: str) -> dict[str, Any]:
+def _result(
+    finding: ReportedFinding, rule: int, places: _Places, identity: str, since: Since | None
+) -> dict[str, Any]:
     digest = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]
     result: dict[str, Any] = {
         "ruleId": safe(finding.rule),
@@ -115,8 +136,11 @@ def _result(finding: ReportedFinding, rule: int, places: _Places, identity: str)
             **({"pointer": safe(finding.pointer)} if finding.pointer is not None else {}),
         },
     }
-    if str(finding.outcome) == "known":
-        result["suppressions"] = [{"kind": "external", "justification": "in the baseline"}]
+    if since is not None:
+        result["baselineState"] = "unchanged" if since is Since.STILL else "new"
+    if finding.outcome is Outcome.KNOWN:
+        why = safe(finding.reason, _TEXT) or "in the baseline"
+        result["suppressions"] = [{"kind": "external", "justification": why}]
     return result
 
 

@@ -11,11 +11,15 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import one_line, plural, safe
 from pytest_adcp.harness.verdict import Outcome, Verdict, stable_subject
 
-from .alarms import told
+from .alarms import sentence, told
+from .compare import Since, since
 from .model import ChecklistItem, NotChecked, Observation, Report, ReportedFinding, SurveyCost, Target
 
 Line = tuple[str, dict[str, bool]]
 """A line and how pytest's TerminalReporter.write_line is to mark it."""
+
+Which = Callable[[ReportedFinding], Since | None]
+"""What says of a finding what it is beside the earlier report (compare.since)."""
 
 _COLOURS = {Verdict.CONFORMANT: "green", Verdict.NONCONFORMANT: "red", Verdict.INCONCLUSIVE: "yellow"}
 _SHOWN = 3  # of subjects, messages, rules, items: the rest is counted
@@ -77,15 +81,18 @@ class _Page:
         """Yield all there is to say about one target."""
         first, *others = verdict_lines(target)
         yield _line(first, bold=True, **{_COLOURS[target.verdict]: True})
+        if target.alarm is not None:
+            yield _line(sentence(target.alarm), bold=True, **{"red" if target.alarm.fails else "green": True})
         if target.diagnosis is not None:
             yield from self._labelled("server", target.diagnosis.message if target.findings else "")
             yield from self._labelled("cause", target.diagnosis.cause)
             yield from self._labelled("cure", target.diagnosis.cure)
         if _is_unusable(target):
             return
+        which = since(target)
         failed = of(target, Outcome.FAILED)
         if self._verbosity < 0:
-            yield from (_line(self._failure(group)) for group in by(failed, lambda item: item.rule))
+            yield from (_line(self._failure(group, which)) for group in by(failed, lambda item: item.rule))
             yield from self._alarms(target)
             return
         for reason in others:
@@ -93,7 +100,7 @@ class _Page:
         yield _line(counts_line(target))
         yield from self._requests(target.survey)
         for group in by(failed, lambda item: item.rule):
-            yield from self._failed(group)
+            yield from self._failed(group, which)
         for group in by(of(target, Outcome.KNOWN), lambda item: item.rule):
             yield from self._known(group)
         yield from self._alarms(target)
@@ -110,13 +117,15 @@ class _Page:
             text = f"requests: {cost.requests} in {cost.seconds:.1f} s ({kinds})"
             yield from ((line, {}) for line in self._wrapped(text, "", _INDENT))
 
-    def _failure(self, group: Sequence[ReportedFinding]) -> str:
-        return f"{_title('FAILED', group)}{self._subjects(group)}: {one_line(group[0].message, _BRIEF)}"
+    def _failure(self, group: Sequence[ReportedFinding], which: Which) -> str:
+        return f"{_title('FAILED', group)}{new_among(group, which)}{self._subjects(group)}: {one_line(group[0].message, _BRIEF)}"
 
-    def _failed(self, group: Sequence[ReportedFinding]) -> Iterator[Line]:
+    def _failed(self, group: Sequence[ReportedFinding], which: Which) -> Iterator[Line]:
         first = group[0]
         yield ("", {})
-        yield from self._heading(f"{_title('FAILED', group)}{self._subjects(group)}", red=True)
+        yield from self._heading(
+            f"{_title('FAILED', group)}{new_among(group, which)}{self._subjects(group)}", red=True
+        )
         yield from self._paragraph(first.message)
         yield from self._labelled("expected", first.expected)
         yield from self._labelled("received", first.received)
@@ -291,6 +300,12 @@ def _is_unusable(target: Target) -> bool:
 def _title(word: str, group: Sequence[ReportedFinding]) -> str:
     level = Level.MUST if any(item.level is Level.MUST for item in group) else Level.SHOULD
     return f"{word} {group[0].rule} ({level})"
+
+
+def new_among(group: Sequence[ReportedFinding], which: Which) -> str:
+    """Return ` NEW`, or how many of a group are new since the earlier report; empty where none is."""
+    new = sum(which(item) is Since.NEW for item in group)
+    return "" if not new else " NEW" if new == len(group) else f" {new} of {len(group)} NEW"
 
 
 def verdict_lines(target: Target) -> list[str]:

@@ -37,6 +37,7 @@ _BESIDE = (
     "schemas",
     "comparison",
     "baseline",
+    "alarm",
 )
 _CLIENT = f"{Profile.CLIENT}."
 # A baseline accepts what failed; the transcript knows of no baseline.

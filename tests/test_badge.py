@@ -10,7 +10,7 @@ import pytest
 from pytest_adcp.harness.verdict import Outcome, Verdict
 from pytest_adcp.reports import badge
 from pytest_adcp.reports.model import Report
-from told_reports import everything, failed, found, report, spoiled, target
+from told_reports import alarmed, everything, failed, found, report, spoiled, target
 
 GOOD = target([found("a", Outcome.PASSED)])
 BAD = target(failed())
@@ -25,6 +25,7 @@ SAYS = {
     "all good": ([GOOD, GOOD], "2 of 2 conformant", "brightgreen"),
     "one open": ([GOOD, OPEN, GOOD], "2 of 3 conformant", "yellow"),
     "one bad": ([GOOD, OPEN, BAD], "1 of 3 conformant", "red"),
+    "some new": ([alarmed()], "nonconformant · 1 new · 3.1", "red"),
     "none": ([], "nothing judged", "lightgrey"),
 }
 

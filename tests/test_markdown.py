@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 from markdown_it import MarkdownIt
@@ -16,7 +15,7 @@ from pytest_adcp.harness.verdict import Outcome, Verdict
 from pytest_adcp.reports import markdown
 from pytest_adcp.reports.marks import code, fenced, link, prose
 from pytest_adcp.reports.model import Report
-from told_reports import CURL, SPEC, everything, failed, found, report, spoiled, target
+from told_reports import CURL, SPEC, alarmed, everything, failed, found, report, spoiled, target
 
 LABELS = ("expected", "received", "at", "fix", "spec", "request")
 GFM = MarkdownIt("gfm-like")
@@ -228,15 +227,20 @@ def test_the_last_line_says_how_it_came_about() -> None:
     )
 
 
-def test_a_comparison_is_told() -> None:
-    change = SimpleNamespace(rule="adcp.x", subject="get_products/a")
-    lines = "\n".join(markdown.compared(SimpleNamespace(new=[change], fixed=[], still=[change] * 5)))
-    assert lines.splitlines()[2:] == [
-        "- 1 new failure: `adcp.x` on `get_products/a`",
-        "- 0 fixed",
-        "- 5 still failing: `adcp.x` on `get_products/a`",
-    ]
-    assert list(markdown.compared(None)) == []
+def test_what_is_known_and_what_is_new_is_told() -> None:
+    lines = markdown.render(report(alarmed())).splitlines()
+    counted = "ALARM: 1 of 3 failures counted: what is new since yesterday, and not known by known.yaml"
+    assert f"\N{CROSS MARK} **{counted}; 1 entry of known.yaml stale or expired**" in lines
+    (row,) = [line for line in lines if line.startswith("| [`adcp.b`")]
+    assert "(MUST) NEW | `get_products/brief` |" in row
+    (row,) = [line for line in lines if line.startswith("| [`adcp.a`")]
+    assert "NEW" not in row
+    start = lines.index("### BASELINE known.yaml")
+    assert lines[start + 2].startswith(
+        "- \N{CROSS MARK} known.yaml, line 4: adcp.z on x is stale: it is gone; "
+    )
+    assert lines[lines.index("- new failures: 1") + 1].startswith("  - adcp.b (MUST) on get")
+    assert any("`adcp.c`" in line and "(ticket 7)" in line for line in lines)
 
 
 # -- bounds ---------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -45,6 +46,12 @@ def night(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory):
 ONE, MANY = "status-missing-capabilities", "status-missing"
 
 
+def since(junit: Path) -> Counter[str]:
+    """Return how many failures of a JUnit file are new, and how many are not."""
+    properties = ElementTree.parse(junit).findall(".//property[@name='since']")
+    return Counter(str(each.get("value")) for each in properties)
+
+
 def outcomes(done: Run) -> dict[str, str]:
     broken = ("failed", "known")
     return {f["subject"]: f["outcome"] for f in done.target["findings"] if f["outcome"] in broken}
@@ -70,18 +77,26 @@ def test_a_row_of_nights(tmp_path: Path, night) -> None:
     assert [item.get("message") for item in skipped] == ["not explained yet"]
     # A reason is written down; then the seller breaks elsewhere.
     file.write_text(file.read_text().replace('"not explained yet"', "ticket 7"))
-    third = night(MANY, "--adcp-baseline=known.yaml", "--adcp-compare=first.json", "--adcp-fail-on=new")
+    regressed = ("--adcp-baseline=known.yaml", "--adcp-compare=first.json", "--adcp-fail-on=new")
+    third = night(MANY, *regressed, "--junitxml=junit.xml")
     assert third.code == 1
+    news = since(tmp_path / "junit.xml")
+    assert news.pop("new") == len(third.target["comparison"]["new"])
+    assert set(news) <= {"still failing"}
+    assert "\nALARM: " in third.out
     assert set(outcomes(third).values()) == {"failed"}
     assert len(third.target["comparison"]["new"]) == len(outcomes(third)) > 3
     # It is mended, and so is what was known: the entry has to go.
-    fourth = night(None, "--adcp-baseline=known.yaml", "--adcp-compare=first.json")
+    fourth = night(None, "--adcp-baseline=known.yaml", "--adcp-compare=first.json", "--junitxml=junit.xml")
     assert (fourth.code, fourth.target["verdict"]) == (1, "conformant")
     line = (
         f"  known.yaml, line 8: {RULE} on {SUBJECT} is stale: nothing that it covers fails any more; "
         "take the entry out (--adcp-write-baseline does)"
     )
     assert line in fourth.out.splitlines()
+    assert "\nALARM: nothing failed; 1 entry of known.yaml stale or expired\n" in fourth.out
+    (failure,) = ElementTree.parse(tmp_path / "junit.xml").findall(".//failure")
+    assert line.strip() in (failure.text or "")
     assert [change["subject"] for change in fourth.target["comparison"]["fixed"]] == [SUBJECT]
     # A run of a part cannot tell.
     part = night(None, "--adcp-baseline=known.yaml", "-k", "envelope")
@@ -105,8 +120,14 @@ def test_a_regression_beside_what_is_known(tmp_path: Path, night) -> None:
     assert alarmed.code == 1, alarmed.out
     assert sorted(outcomes(alarmed).values()).count("failed") == 1
     # It is no news where the earlier report has it too.
-    still = night(MANY, "--adcp-baseline=known.yaml", "--adcp-compare=report.json", "--adcp-fail-on=new")
-    assert still.code == 0, still.out
+    quiet = ("--adcp-baseline=known.yaml", "--adcp-compare=report.json", "--adcp-fail-on=new")
+    for workers in ([], ["-n2"]):
+        still = night(MANY, *quiet, *workers, "-x", "--junitxml=junit.xml")
+        assert still.code == 0, still.out
+        assert "\nno alarm: 0 of " in still.out
+        assert " 1 not counted" in still.out
+        assert ElementTree.parse(tmp_path / "junit.xml").findall(".//failure") == []
+        assert set(since(tmp_path / "junit.xml")) == {"still failing"}
     assert still.target["comparison"]["new"] == []
 
 

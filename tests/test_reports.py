@@ -81,7 +81,7 @@ def members(schema: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, M
 
 
 # Members that reports of before do not have.
-OPTIONAL = {"#target": {"baseline", "comparison"}, "#finding": {"reason"}}
+OPTIONAL = {"#target": {"baseline", "comparison", "alarm"}, "#finding": {"reason"}}
 
 
 def test_the_schema_describes_every_member_in_a_sentence() -> None:
@@ -109,6 +109,7 @@ def test_the_schema_describes_every_member_in_a_sentence() -> None:
         ("#baseline", model.Baseline),
         ("#baseline_entry", model.BaselineEntry),
         ("#comparison", model.Comparison),
+        ("#alarm", model.Alarm),
         ("#change", model.Change),
         ("#finding", model.ReportedFinding),
         ("#not_checked", model.NotChecked),

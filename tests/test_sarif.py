@@ -16,7 +16,7 @@ from pytest_adcp.harness.verdict import Outcome
 from pytest_adcp.reports import sarif
 from pytest_adcp.reports.model import Report, TranscriptFile
 from test_markdown import HOSTILE, links
-from told_reports import SPEC, everything, failed, found, report, spoiled, target
+from told_reports import SPEC, alarmed, everything, failed, found, report, spoiled, target
 
 OFFICIAL = os.environ.get("ADCP_TEST_SARIF_SCHEMA", "")  # sarif-schema-2.1.0.json, as OASIS publishes it
 SETTINGS = {"config": "adcp.yaml", "report_dir": "adcp-report"}
@@ -207,13 +207,20 @@ def test_foreign_text_makes_no_link_and_no_markup(text: str) -> None:
 
 
 def test_what_a_baseline_knows_is_suppressed() -> None:
-    class Known(str):
-        __slots__ = ()
-
-    known = replace(failed()[0], outcome=Known("known"))  # an outcome that only runs with a baseline have
-    (result,) = run(report(replace(target(), findings=(known,))))["results"]
+    known = replace(failed()[0], outcome=Outcome.KNOWN, reason="ticket 7")
+    (result,) = run(report(target([known])))["results"]
     assert result["level"] == "note"
-    assert result["suppressions"] == [{"kind": "external", "justification": "in the baseline"}]
+    assert result["suppressions"] == [{"kind": "external", "justification": "ticket 7"}]
+    assert "baselineState" not in result
+
+
+def test_what_is_new_is_told_from_what_is_not() -> None:
+    made = run(report(alarmed()))
+    states = {result["ruleId"]: result.get("baselineState") for result in made["results"]}
+    assert states == {"adcp.a": "unchanged", "adcp.b": "new", "adcp.c": "unchanged"}
+    assert made["properties"]["alarm"].startswith("ALARM: 1 of 3 failures counted: ")
+    (problem,) = made["properties"]["baseline"]
+    assert problem.startswith("known.yaml, line 4: adcp.z on x is stale")
 
 
 def test_what_github_does_not_take_is_left_out_the_weakest_first(monkeypatch) -> None:

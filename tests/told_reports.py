@@ -7,9 +7,14 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
 
+from pytest_adcp.harness.baseline import State
 from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.verdict import Outcome, Verdict, count
+from pytest_adcp.reports import compare
+from pytest_adcp.reports.alarms import alarm_of
 from pytest_adcp.reports.model import (
+    Baseline,
+    BaselineEntry,
     ChecklistItem,
     Diagnosis,
     Harness,
@@ -49,6 +54,26 @@ def failed(
         "curl": CURL,
     } | more
     return [found(rule, Outcome.FAILED, subject, **given) for subject in subjects or ("get_products/brief",)]
+
+
+def alarmed() -> Target:
+    """Return a target with a failure that is new, one that is not, a known one, and a baseline that is out of date."""
+    findings = [
+        *failed("adcp.a"),
+        *failed("adcp.b"),
+        replace(failed("adcp.c")[0], outcome=Outcome.KNOWN, reason="ticket 7"),
+    ]
+    now = target(
+        findings,
+        baseline=Baseline(
+            "known.yaml", "1.0", (BaselineEntry("adcp.z", "x", 4, State.STALE, "", "it is gone"),), ()
+        ),
+    )
+    old = [failed("adcp.a")[0], failed("adcp.c")[0], found("adcp.b", Outcome.PASSED)]
+    (now,) = compare.with_comparison(
+        replace(report(target(old)), generated_at="yesterday"), report(now)
+    ).targets
+    return replace(now, alarm=alarm_of(now, only_new=True))
 
 
 def target(findings: Iterable[ReportedFinding] = (), **more: Any) -> Target:

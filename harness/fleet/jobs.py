@@ -83,7 +83,7 @@ class JudgeJob:
             extra=self.extra,
         )
         alarms = Alarms(AlarmSettings(self.baseline), self.extra)
-        alarms.read(None)
+        alarms.read(self.name, self.settings.target.url if self.settings.target else "")
         settings = self.settings
         judged = judging.judge_all(
             evidence, rules, tools=settings.tools, strict=settings.strict, excused=alarms.excused
@@ -153,8 +153,12 @@ class JudgeJob:
             else None,
             baseline=alarms.baseline(rules),
         )
-        report = build.build([facts], settings=settings.public(), generated_at=datetime.now(UTC))
-        return report, int(concluded.exit_code(faults=judged.broke, alarm=alarms.alarm(report)))
+        report = alarms.completed(
+            build.build([facts], settings=settings.public(), generated_at=datetime.now(UTC))
+        )
+        (target,) = report.targets
+        alarm = target.alarm.fails if target.alarm is not None else None
+        return report, int(concluded.exit_code(faults=judged.broke, alarm=alarm))
 
 
 def _families(rules: Sequence[Rule], judged: judging.Found) -> list[fleet.FamilyResult]:

@@ -152,7 +152,7 @@ def _target(givens: TargetGivens, folder: Path, per_host: int) -> FleetTarget:
     limits = replace(settings.limits, concurrency=min(settings.limits.concurrency, per_host))
     settings = replace(settings, limits=limits, report_dir=settings.report_dir / givens.name)
     baseline = baseline_of(givens)
-    Alarms(AlarmSettings(baseline)).read(None)  # a bad one is told before anything is sent
+    Alarms(AlarmSettings(baseline)).read(givens.name, url.value)  # a bad one is told before anything is sent
     return FleetTarget(givens.name, host, settings, baseline)
 
 
