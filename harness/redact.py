@@ -27,6 +27,7 @@ _SCHEME = re.compile(r"(?:Basic|Bearer|Digest|Negotiate) ", re.IGNORECASE)
 _ALNUM = b"3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]"
 _ESCAPED_LETTER = re.compile(rb"(?<!\\)\\u00(" + _ALNUM + rb")|%(" + _ALNUM + rb")")
 _MOST_BACKSLASHES = 7  # before an escaped character, in JSON inside JSON inside JSON
+_BACKSLASHES = rf"\\{{1,{_MOST_BACKSLASHES}}}+"
 
 
 def secret_key(name: str) -> bool:
@@ -133,25 +134,38 @@ def _base64_forms(secret: str) -> set[str]:
 
 def _pattern(secret: str) -> str:
     """Return a regular expression for a secret in which every special character may be escaped in any way."""
-    parts = []
-    for run in re.findall(r"[A-Za-z0-9]+|\\+|[^A-Za-z0-9\\]", secret):
-        if run.isascii() and run.isalnum():
-            parts.append(run)
-        elif run[0] == "\\":
-            most = len(run) * (_MOST_BACKSLASHES + 1)
-            parts.append(rf"(?:\\{{{len(run)},{most}}}+|(?:{_encoded(run[0])}){{{len(run)}}})")
-        else:
-            parts.append(rf"(?:\\{{0,{_MOST_BACKSLASHES}}}+{re.escape(run)}|{_encoded(run)})")
-    return "".join(parts)
+    return "".join(
+        part if part.isascii() and part.isalnum() else _special(part)
+        for part in re.findall(r"[A-Za-z0-9]+|\\+[^A-Za-z0-9\\]?|[^A-Za-z0-9\\]", secret)
+    )
 
 
-def _encoded(character: str) -> str:
-    """Return the alternatives for one character written as a JSON, URL or HTML escape."""
+def _special(part: str) -> str:
+    """Return the pattern of backslashes, of another special character, or of backslashes with one behind them."""
+    count = len(part) - len(part.lstrip("\\"))
+    last = part[count:]
+    plain = rf"(?:\\{{0,{_MOST_BACKSLASHES}}}+{re.escape(last)}|{_encoded(last)})" if last else ""
+    if not count:
+        return plain
+    # All backslashes are taken at once, or a hostile text would have them tried in every number: those of the escape of
+    # what follows are among them.
+    most = count * (_MOST_BACKSLASHES + 1) + _MOST_BACKSLASHES
+    behind = rf"(?:{re.escape(last)}|{_encoded(last, backslashes='')})" if last else ""
+    return rf"(?:\\{{{count},{most}}}+{behind}|(?:{_encoded(chr(92))}){{{count}}}{plain})"
+
+
+def _encoded(character: str, backslashes: str = _BACKSLASHES) -> str:
+    """Return the alternatives for one character written as a JSON, URL or HTML escape.
+
+    Args:
+        character: any.
+        backslashes: the pattern of those before the first JSON escape.
+    """
     units = character.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
     octets = character.encode("utf-8", "surrogatepass").hex(" ").split()
     code = ord(character)
     alternatives = [
-        "".join(rf"\\{{1,{_MOST_BACKSLASHES}}}+u(?i:{unit})" for unit in units),
+        backslashes + _BACKSLASHES.join(rf"u(?i:{unit})" for unit in units),
         "".join(f"%(?i:{octet})" for octet in octets),
         f"&#0{{0,5}}{code};",
         f"&#(?i:x0{{0,5}}{code:x});",
