@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from pytest_adcp.reports import alarms, compare, model
+from pytest_adcp.reports.records import ReportError
 
 from . import __version__, values
 from .baseline import PLACEHOLDER, Baseline, Reviewed, State
@@ -234,7 +235,7 @@ def _try_to_write(path: Path) -> None:
 def _previous(path: Path, name: str, url: str) -> model.Report:
     try:
         previous = model.load(path)
-    except model.ReportError as error:
+    except ReportError as error:
         raise pytest.UsageError(f"adcp: --adcp-compare: {safe(str(error), 600)}") from None
     if compare.matching(previous, name, url) is None:
         has = ", ".join(f"{target.name} ({target.url})" for target in previous.targets) or "no target"

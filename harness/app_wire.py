@@ -14,6 +14,7 @@ from .rules import Judged
 from .subjects import Entry, Gap, Subject
 from .tasks import Task, catalogue
 from .transcript import Diagnosis, Exchange, Kind
+from .urls import without_userinfo
 
 if TYPE_CHECKING:
     from .evidence import Evidence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Endpoint(Subject):
     """The URL of a server, and what came of the requests that every client sends there."""
 
-    url: str
+    url: str  # without userinfo
     exchanges: tuple[Exchange, ...]  # initialize, tools/list and tools/call
     version: Any  # that initialize agreed on; None where it gave no result
     unusable: Diagnosis | None
@@ -111,7 +112,7 @@ def endpoint(evidence: Evidence) -> Iterator[Entry]:
         opening,
         evidence.server,
         evidence.server.revision,
-        survey.url,
+        without_userinfo(survey.url),
         tuple(exchange for exchange in exchanges if exchange.kind in kinds),
         (result or {}).get("protocolVersion"),
         survey.unusable,
@@ -150,7 +151,7 @@ def login(evidence: Evidence) -> Iterator[Entry]:
     asking = refused or own
     if asking is None:
         return
-    url = evidence.transcript.survey.url
+    url = without_userinfo(evidence.transcript.survey.url)
     resource = served(own) if own is not None else None
     issuer = issuer_of(resource, url)
     appended = [documents[name] for name in (APPENDED, APPENDED_OPENID) if name in documents]

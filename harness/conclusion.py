@@ -85,16 +85,21 @@ def concluded(
 
 
 def narrowed(
-    config: pytest.Config, selection: Selection, tools: tuple[str, ...], *, left: bool, quick: bool = False
-) -> str:
-    """Return how the user narrowed a run; empty where everything was judged.
+    config: pytest.Config,
+    selection: Selection,
+    evidence: Evidence | None,
+    tools: tuple[str, ...],
+    *,
+    left: bool,
+) -> list[str]:
+    """Return how the user narrowed a run, in a sentence; none where everything was judged.
 
     Args:
         config: for pytest's own ways of selecting.
         selection: paths and node ids.
+        evidence: of the survey; None where no server was judged.
         tools: the globs of --adcp-tool.
         left: whether collected rules were not judged.
-        quick: whether one call a tool was made and nothing beyond.
     """
     option = config.option
     how = [f"{flag} {value}" for flag, value in (("-k", option.keyword), ("-m", option.markexpr)) if value]
@@ -102,11 +107,22 @@ def narrowed(
     how += ["--deselect"] if getattr(option, "deselect", None) else []
     how = how if left else []
     how += ["a path"] if selection.partial else []
-    how += ["--adcp-tool"] if tools else []
-    how += ["--adcp-quick"] if quick else []
+    how += of_survey(evidence, tools)
     if left and not how:
         how.append("the run stopped at a failure")
-    return f"only a part was judged ({safe(', '.join(how))})" if how else ""
+    return only_a_part(how)
+
+
+def of_survey(evidence: Evidence | None, tools: tuple[str, ...]) -> list[str]:
+    """Return the options that narrowed a survey, also one that is replayed, or its judgement."""
+    options = evidence.transcript.survey.options if evidence is not None else {}
+    how = ["--adcp-tool"] if tools or options.get("tools") else []
+    return [*how, "--adcp-quick"] if options.get("quick") else how
+
+
+def only_a_part(how: Sequence[str]) -> list[str]:
+    """Return the sentence that says by what a run was narrowed; none where nothing did."""
+    return [f"only a part was judged ({safe(', '.join(how))})"] if how else []
 
 
 def wanted(tools: tuple[str, ...], name: str) -> bool:

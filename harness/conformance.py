@@ -105,6 +105,7 @@ class Conformance:
         self._report: model.Report | None = None
         self._beside: list[Path] = []  # what was written beside report.json
         self._unwritten: list[str] = []
+        self._wrote_report = False
         self._cleanup = ExitStack()
         self._is_worker = hasattr(config, "workerinput")
 
@@ -120,7 +121,9 @@ class Conformance:
         ):
             return
         if Profile.CLIENT in self.settings.profiles:
-            self._libraries = self._cleanup.enter_context(libraries(self.settings.library))
+            self._libraries = self._cleanup.enter_context(
+                libraries(replace(self.settings.library, secrets=self.settings.secrets()))
+            )
         if self._judges_server:
             self._find_schemas()
         if self._is_worker and self._judges_server:
@@ -171,9 +174,8 @@ class Conformance:
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as error:
-            why = error.strerror or type(error).__name__
             raise pytest.UsageError(
-                f"adcp: the report cannot be written to {safe(str(folder), 400)}: {why}"
+                f"adcp: the report cannot be written to {safe(str(folder), 400)}: {error.strerror or type(error).__name__}"
             ) from None
 
     def _read(self, path: Path) -> None:
@@ -256,12 +258,17 @@ class Conformance:
         folder = self.settings.report_dir
         if not self.settings.keep_transcript:
             folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="pytest-adcp-")))
-        folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / _TRANSCRIPT
-        self._digest = transcript.save(self._file)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._digest = transcript.save(self._file)
+            if self.settings.record is not None:
+                transcript.save(self.settings.record)
+        except OSError as error:
+            raise pytest.UsageError(
+                f"adcp: the transcript cannot be written: {error.strerror or type(error).__name__}"
+            ) from None
         self._transcript = replace(transcript, sha256=self._digest)
-        if self.settings.record is not None:
-            transcript.save(self.settings.record)
 
     # -- collection and judgement --------------------------------------------------------------------------------
 
@@ -357,16 +364,15 @@ class Conformance:
         if session.config.option.collectonly:
             return
         left = len(self.findings) + self._faults < self._collected
-        quick = self.evidence is not None and bool(self.evidence.transcript.survey.options.get("quick"))
         narrowed = conclusion.narrowed(
-            self.config, self.selection, self.settings.tools, left=left, quick=quick
+            self.config, self.selection, self.evidence, self.settings.tools, left=left
         )
         concluded = conclusion.concluded(
             self.evidence,
             self.findings,
             tools=self.settings.tools,
             profiles=self.settings.profiles,
-            narrowed=[narrowed] if narrowed else [],
+            narrowed=narrowed,
             further=self._libraries.missing() if self._libraries is not None else [],
         )
         self.alarms.conclude(
@@ -376,14 +382,7 @@ class Conformance:
             left_out=conclusion.left_out(self.evidence),
         )
         self._report = self.alarms.completed(self._build_report(concluded))
-        model.save(self._report, self.settings.report_dir / _REPORT)
-        self._unwritten = outputs.write_outputs(
-            self._report,
-            self.settings.report_dir,
-            transcript=self._transcript,
-            sarif_file=self.settings.sarif,
-            requirements={rule.id: rule.requirement for rule in self.rules()},
-        )
+        self._wrote_report = self._write()
         page = self.settings.report_dir / outputs.PAGE
         self._beside = [page] if page.exists() else []
         (target,) = self._report.targets
@@ -391,7 +390,7 @@ class Conformance:
             session.config.hook.pytest_runtest_logreport(report=report)
         alarm = target.alarm.fails if target.alarm is not None else None
         code = concluded.exit_code(faults=self._faults, alarm=alarm)
-        if not self.alarms.wrote:
+        if not (self.alarms.wrote and self._wrote_report):
             code = ExitCode.HARNESS_FAULT
         # Tests of the user's own ran beside the rules: their failures count as everywhere.
         failed_too = self._foreign_failures and code in (
@@ -400,6 +399,23 @@ class Conformance:
             ExitCode.INCONCLUSIVE,
         )
         session.exitstatus = ExitCode.NONCONFORMANT if failed_too else code
+
+    def _write(self) -> bool:
+        """Write report.json and what is made of it; say whether report.json is there."""
+        assert self._report is not None
+        try:
+            model.save(self._report, self.settings.report_dir / _REPORT)
+        except OSError as error:
+            self._unwritten = [f"{_REPORT} could not be written: {error.strerror or type(error).__name__}"]
+            return False
+        self._unwritten = outputs.write_outputs(
+            self._report,
+            self.settings.report_dir,
+            transcript=self._transcript,
+            sarif_file=self.settings.sarif,
+            requirements={rule.id: rule.requirement for rule in self.rules()},
+        )
+        return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the plan that was asked for, or the verdict and what to do about it."""
@@ -421,7 +437,7 @@ class Conformance:
             self._report,
             width=width,
             verbosity=self.config.option.verbose,
-            report_file=self.settings.report_dir / _REPORT,
+            report_file=self.settings.report_dir / _REPORT if self._wrote_report else None,
             beside=self._beside,
         ):
             write(line, **markup)

@@ -25,6 +25,8 @@ from urllib.parse import SplitResult
 from . import __version__
 from .credentials import of_variable
 from .given import Given
+from .own_process import USUAL
+from .process_marks import Mark
 from .redact import Redactor, looks_secret
 from .target import SHORTEST_SECRET, Target, says_secret
 from .text import quote, safe
@@ -41,24 +43,6 @@ _SHOWN = 5  # lines in a diagnosis; the report has them all
 # A switch or a port under whatever name: cut out of every answer, it would spoil what is judged.
 _HARMLESS = re.compile(r"[0-9]{1,5}|true|false|none|null|enabled|disabled|required|optional", re.IGNORECASE)
 _LOGIN = re.compile(rf"://[^/@\s]*:([^/@\s]{{{SHORTEST_SECRET},}})@")  # as in the URL of a database
-# What a program needs to run at all. The rest of the environment, with the credentials in it, is not for the server.
-_ALWAYS = (
-    *(
-        "HOME",
-        "LANG",
-        "LC_ALL",
-        "LOGNAME",
-        "PATH",
-        "PYTHONPATH",
-        "SHELL",
-        "TERM",
-        "TMPDIR",
-        "TZ",
-        "USER",
-        "VIRTUAL_ENV",
-    ),
-    *("APPDATA", "COMSPEC", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "WINDIR"),
-)
 
 
 class OwnServerError(Exception):
@@ -184,13 +168,15 @@ class Running:
         """
         self._command = command
         self._redactor = redactor
+        self._mark = Mark()
         self._log: deque[bytes] = deque(maxlen=_LINES)
-        usual = {name: value for name in _ALWAYS if (value := os.environ.get(name))}
+        # The rest of the environment, with the credentials in it, is not for the server.
+        usual = {name: value for name in USUAL if (value := os.environ.get(name))}
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the user's own command is what is under test
                 command.words,
                 cwd=command.folder,
-                env={**usual, **command.env},
+                env={**usual, **command.env, **self._mark.environment()},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -241,6 +227,7 @@ class Running:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_PATIENCE)
         self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+        self._mark.end_all()
         self._process.wait()
         self._reader.join(_ONE_LOOK)
 

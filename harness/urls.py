@@ -66,6 +66,11 @@ def display_url(url: str) -> str:
     return safe(address + question + "&".join(pairs), _LONGEST)
 
 
+def without_userinfo(shown: str) -> str:
+    """Return what display_url gave without `[redacted]@`, which urlsplit would take for the address of a host."""
+    return shown.replace(f"{REDACTED}@", "", 1)
+
+
 def query_secrets(url: str) -> tuple[str, ...]:
     """Return the tokens in a URL's query, as they stand there and decoded."""
     found: list[str] = []

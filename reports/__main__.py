@@ -15,7 +15,8 @@ from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.text import safe
 
 from . import model
-from .model import Report, ReportError
+from .model import Report
+from .records import ReportError
 
 _PROGRAM = "python -m pytest_adcp.reports"
 _STDOUT = "-"

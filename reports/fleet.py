@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_adcp.harness.files import replace_file
-from pytest_adcp.harness.text import quote, safe
+from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.verdict import ExitCode, Verdict
 
-from .model import Harness, ReportError, Server, json_text
-from .records import optional, problem, record, refuse
+from .model import Harness, Server, json_text
+from .records import ReportError, optional, problem, read_file, read_json, record
 
 SCHEMA_VERSION = "1"
 FAULT = "fault"  # beside the outcomes of verdict.Outcome: a rule broke instead of judging
@@ -156,12 +156,7 @@ def load(path: Path) -> Fleet:
     Raises:
         ReportError: the file cannot be read, is no report of a fleet, or of another schema version.
     """
-    try:
-        data = json.loads(path.read_bytes().decode("utf-8"), parse_constant=refuse)
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"{path}: not JSON that can be read: {safe(str(error))}") from None
+    data = read_json(path, read_file(path))
     version = data.get("schema_version") if isinstance(data, dict) else None
     if version is None or "listed" not in data:
         raise ReportError(f"{path}: this is no report of a fleet (no fleet.json of pytest-adcp)")

@@ -12,6 +12,7 @@ from .alarms import sentence, told
 from .compare import since
 from .marks import code, fenced, link, plain, prose
 from .model import Report, ReportedFinding, Target
+from .observations import server_log
 from .terminal import by, counts_line, new_among, of, verdict_lines
 
 COMMENT = 65_536
@@ -109,6 +110,8 @@ def _target(target: Target) -> Iterator[Block]:
         yield f"- cause: {prose(target.diagnosis.cause)}\n- cure: {prose(target.diagnosis.cure)}"
     if target.findings:
         yield prose(counts_line(target))
+    if log := server_log(target):
+        yield _rows("The server's last words:\n", [f"- {code(line, _TEXT)}" for line in log])
     which = since(target)
     failed = by(of(target, Outcome.FAILED), lambda item: item.rule)
     if failed:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_adcp.harness.text import plural, safe
 
 from .fleet import Fleet, ReportFile, TargetResult, load, worst_first
-from .model import ReportError
+from .records import ReportError
 
 _NAMED = 20  # missing shards
 

@@ -21,18 +21,14 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.verdict import Finding, Outcome, Verdict
 
+from .records import ReportError, problem, read_file, read_json
 from .records import optional as _optional
-from .records import problem, refuse
 from .records import record as _record
 
 SCHEMA_VERSION = "1"
 
 _SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class ReportError(ValueError):
-    """A file that is no report; the text names the file and what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,11 +312,7 @@ def load(path: Path) -> Report:
     Raises:
         ReportError: the file cannot be read or is no report.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror or error}") from None
-    return loads(data, path)
+    return loads(read_file(path), path)
 
 
 def loads(text: str | bytes, path: Path | str = "report.json") -> Report:
@@ -333,14 +325,7 @@ def loads(text: str | bytes, path: Path | str = "report.json") -> Report:
     Raises:
         ReportError: it is no JSON, of another schema version, or does not match the schema.
     """
-    try:
-        data = json.loads(text if isinstance(text, str) else text.decode("utf-8"), parse_constant=refuse)
-    except UnicodeDecodeError as error:
-        raise ReportError(f"{path}: not UTF-8 at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise ReportError(f"{path}, line {error.lineno}: not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"{path}: not JSON that can be read: {error}") from None
+    data = read_json(path, text)
     version = data.get("schema_version") if isinstance(data, dict) else None
     if version is None:
         raise ReportError(f"{path}: this is not a pytest-adcp report (no schema_version)")

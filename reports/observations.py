@@ -20,7 +20,10 @@ from pytest_adcp.harness.text import plural, quote, safe
 from pytest_adcp.harness.transcript import Exchange, Kind, Transcript
 from pytest_adcp.harness.urls import is_loopback
 
-from .model import Observation
+from .model import Observation, Target
+
+SERVER_LOG = "own-server-log"
+"""The id of an observation that is a line of the log of a server which the run started."""
 
 _CERTIFICATE_DAYS = 30  # before its end a certificate is worth a word
 _LOG_LINES = 20  # of a server that the run started, where it died
@@ -53,7 +56,13 @@ def _own_server(transcript: Transcript) -> Iterator[Observation]:
         yield Observation("own-server", note)
     # A line each: whoever reads a log reads it in lines.
     for line in found.log[-_LOG_LINES:]:
-        yield Observation("own-server-log", f"log of the server: {safe(line, 400)}")
+        yield Observation(SERVER_LOG, f"log of the server: {safe(line, 400)}")
+
+
+def server_log(target: Target) -> list[str]:
+    """Return the last lines that the server wrote which the run had started, where it ended by itself."""
+    notes = (item.note for item in target.observations if item.id == SERVER_LOG)
+    return [note.removeprefix("log of the server: ") for note in notes]
 
 
 def _release(evidence: Evidence) -> Observation:

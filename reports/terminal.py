@@ -14,6 +14,7 @@ from pytest_adcp.harness.verdict import Outcome, Verdict, stable_subject
 from .alarms import sentence, told
 from .compare import Since, since
 from .model import ChecklistItem, NotChecked, Observation, Report, ReportedFinding, SurveyCost, Target
+from .observations import SERVER_LOG, server_log
 
 Line = tuple[str, dict[str, bool]]
 """A line and how pytest's TerminalReporter.write_line is to mark it."""
@@ -24,6 +25,7 @@ Which = Callable[[ReportedFinding], Since | None]
 _COLOURS = {Verdict.CONFORMANT: "green", Verdict.NONCONFORMANT: "red", Verdict.INCONCLUSIVE: "yellow"}
 _SHOWN = 3  # of subjects, messages, rules, items: the rest is counted
 _GROUPS = 8  # of things not checked and not blocked, observations
+_LOG_LINES = 10  # of a server's log
 _BRIEF = 240  # characters of an advisory's message and of its fix
 _PARAGRAPH = 2000  # characters of any text: a report may be a foreign file
 _COMMAND = 10_000  # characters of a line that is not wrapped
@@ -99,6 +101,7 @@ class _Page:
             yield from self._paragraph(f"also: {reason}")
         yield _line(counts_line(target))
         yield from self._requests(target.survey)
+        yield from self._server_log(server_log(target))
         for group in by(failed, lambda item: item.rule):
             yield from self._failed(group, which)
         for group in by(of(target, Outcome.KNOWN), lambda item: item.rule):
@@ -108,7 +111,7 @@ class _Page:
             yield from self._advisory(group)
         yield from self._blocked(of(target, Outcome.BLOCKED))
         yield from self._not_checked(target.not_checked)
-        yield from self._observed(target.observations)
+        yield from self._observed([item for item in target.observations if item.id != SERVER_LOG])
         yield from self._to_tick(target.checklist)
 
     def _requests(self, cost: SurveyCost) -> Iterator[Line]:
@@ -116,6 +119,14 @@ class _Page:
             kinds = ", ".join(f"{number} {kind}" for kind, number in cost.requests_by_kind.items())
             text = f"requests: {cost.requests} in {cost.seconds:.1f} s ({kinds})"
             yield from ((line, {}) for line in self._wrapped(text, "", _INDENT))
+
+    def _server_log(self, lines: Sequence[str]) -> Iterator[Line]:
+        """Yield how the log of a server ends that ended by itself: the end is what tells why."""
+        if lines:
+            yield ("", {})
+            yield _line("THE SERVER'S LAST WORDS", bold=True)
+            shown = lines if self._verbosity > 0 else lines[-_LOG_LINES:]
+            yield from (_line(f"{_INDENT}{line}") for line in shown)
 
     def _failure(self, group: Sequence[ReportedFinding], which: Which) -> str:
         return f"{_title('FAILED', group)}{new_among(group, which)}{self._subjects(group)}: {one_line(group[0].message, _BRIEF)}"

@@ -23,7 +23,8 @@ from pytest_adcp.harness.transcript import Transcript, file_digest
 from pytest_adcp.harness.verdict import Finding, Outcome, Verdict
 
 from . import build, model
-from .model import Report, ReportedFinding, ReportError, Target
+from .model import Report, ReportedFinding, Target
+from .records import ReportError
 
 _SHOWN = 5  # findings that differ; the rest is counted
 _TEXT = 160
@@ -95,7 +96,8 @@ def verify(
     evidence = _evidence(recorded, terms, target, _bundle(report.settings, schemas))
     _check_suites(target, suites)
     rules, judged = _judge(evidence, terms, suites)
-    again, kept = _again(target, terms, evidence, rules, judged.findings)
+    part = conclusion.only_a_part(conclusion.of_survey(evidence, terms.tools))
+    again, kept = _again(target, terms, evidence, rules, judged.findings, part)
     notes = [*_versions(report), *_left_out(target, kept)]
     if judged.broke:
         notes.append(f"{plural(judged.broke, 'rule')} broke in judging, which is a fault of this harness")
@@ -247,7 +249,12 @@ def _judge(evidence: Evidence, terms: _Terms, suites: Sequence[str]) -> tuple[Se
 
 
 def _again(
-    target: Target, terms: _Terms, evidence: Evidence, rules: Sequence[Rule], found: Sequence[Finding]
+    target: Target,
+    terms: _Terms,
+    evidence: Evidence,
+    rules: Sequence[Rule],
+    found: Sequence[Finding],
+    part: Sequence[str],
 ) -> tuple[Target, int]:
     """Return the target as this transcript gives it, and how many findings a partial run kept out of it."""
     findings = found
@@ -256,7 +263,11 @@ def _again(
         ran = {(finding.rule, finding.subject, finding.exchange) for finding in target.findings}
         findings = [one for one in found if (one.rule, safe(one.subject), one.exchange) in ran]
     concluded = conclusion.concluded(
-        evidence, findings, tools=terms.tools, profiles=terms.profiles, narrowed=target.selection.how
+        evidence,
+        findings,
+        tools=terms.tools,
+        profiles=terms.profiles,
+        narrowed=target.selection.how if not target.selection.complete else part,
     )
     facts = build.facts_of(
         evidence, rules, findings, concluded, profiles=terms.profiles, transcript=target.transcript
@@ -278,6 +289,8 @@ def _differences(target: Target, again: Target) -> Iterator[str]:
         yield f"baseline: {plural(known, 'failure')} said to be known, and the report names no baseline"
     if +Counter(target.counts) != Counter(str(finding.outcome) for finding in target.findings):
         yield "counts: not those of the findings that the report lists"
+    if target.selection.complete and not again.selection.complete:
+        yield f"selection: whole in the report; by this transcript {'; '.join(again.selection.how)}"
     for name in (item.name for item in fields(Target)):
         if name in _BESIDE or (name == "reasons" and Profile.CLIENT in target.profiles):
             continue

@@ -26,7 +26,8 @@ from pytest_adcp.reports.fleet import (
 )
 from pytest_adcp.reports.fleet_commands import register
 from pytest_adcp.reports.merge import merge
-from pytest_adcp.reports.model import Harness, ReportError, Server
+from pytest_adcp.reports.model import Harness, Server
+from pytest_adcp.reports.records import ReportError
 
 HARNESS = Harness("pytest-adcp", "1.0", "1.0")
 NASTY = "</style><script>alert(1)</script>\u202e<img src=x onerror=alert(1)>\x1b[31m"
@@ -127,7 +128,7 @@ def test_a_report_that_is_not_what_was_written_is_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "not JSON that can be read"),
+        ("", "line 1: not JSON"),
         ("[]", "no report of a fleet"),
         ('{"schema_version": "1", "targets": []}', "no report of a fleet"),
         ('{"schema_version": "2", "listed": {}}', 'reads schema_version "1", not "2"'),

@@ -110,6 +110,17 @@ for line in sys.stdin:
         )
         assert start(HANDSHAKE + LOOP + ECHO).declared == Declared("lib", "1.2")
 
+    def test_it_gets_no_credential_of_the_run(
+        self, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SELLER", "Bearer s3cret-of-the-run")
+        monkeypatch.setenv("OTHER", "fine")
+        tells = "import os\nopen('env', 'w').write(' '.join([*os.environ, *os.environ.values()]))\n"
+        start(tells + HANDSHAKE + LOOP + ECHO, secrets=["s3cret-of-the-run"])
+        given = (tmp_path / "env").read_text().split()
+        assert "OTHER" in given
+        assert not {"SELLER", "s3cret-of-the-run"} & set(given)
+
     def test_what_it_is_told(self, start: Start, tmp_path: Path) -> None:
         keeps = 'open("said", "w").write(json.dumps(hello))\n'
         lib = start(
@@ -249,9 +260,13 @@ class TestBadly:
         assert isinstance(answer, NoAnswer)
         assert "SIGSEGV" in answer.why
 
-    def test_all_that_it_started_is_ended_with_it(self, start: Start, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("of_its_own", [False, True])
+    def test_all_that_it_started_is_ended_with_it(
+        self, start: Start, tmp_path: Path, of_its_own: bool
+    ) -> None:
         starts = (
-            "import subprocess\nchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+            "import subprocess\nchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], "
+            f"start_new_session={of_its_own})\n"
             "open('child', 'w').write(str(child.pid))\n"
         )
         lib = start(HANDSHAKE + starts + LOOP + ECHO)

@@ -38,6 +38,9 @@ if conduct == "leaves":
     while not pathlib.Path("asked").exists() and time.monotonic() < until:
         time.sleep(0.02)
     child.kill()
+    # A daemon, in a session of its own, which nobody waits for.
+    daemon = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    pathlib.Path("children").write_text(f"{os.getpid()} {child.pid} {daemon.pid}")
     print("out of memory", flush=True)
     sys.exit(9)
 sys.exit(child.wait())
@@ -159,6 +162,10 @@ def test_one_that_leaves_during_the_survey_is_told_of(tmp_path: Path, configured
     notes = {item["id"]: item["note"] for item in done.target["observations"]}
     assert notes["own-server"].endswith("exit code 9")
     assert notes["own-server-log"].endswith("out of memory")
+    assert gone(tmp_path), "the daemon too"
+    assert "THE SERVER'S LAST WORDS\n" in done.out
+    assert "\n  out of memory\n" in done.out
+    assert "\n- `out of memory`\n" in (tmp_path / "adcp-report/report.md").read_text()
     again = run(tmp_path, "--adcp-replay=adcp-report/transcript.jsonl", "--adcp-report-dir=adcp-report")
     assert {item["id"]: item["note"] for item in again.target["observations"]} == notes
 

@@ -27,7 +27,8 @@ from pytest_adcp.harness.transcript import Transcript
 from pytest_adcp.harness.verdict import Finding, Outcome, Verdict, conclude
 from pytest_adcp.reports import model, terminal
 from pytest_adcp.reports.build import TargetFacts, build
-from pytest_adcp.reports.model import ReportError, Schemas, TranscriptFile, dumps, loads
+from pytest_adcp.reports.model import Schemas, TranscriptFile, dumps, loads
+from pytest_adcp.reports.records import ReportError
 from reported import (
     ERROR,
     HOSTILE,
@@ -177,6 +178,7 @@ NO_REPORTS: dict[str, tuple[str | bytes, str]] = {
     "cut short": ('{\n  "schema_version": "1",\n', "line 3: not JSON"),
     "deep": ("[" * 200_000, "not JSON that can be read"),
     "nan": ('{"schema_version": NaN}', "NaN is no JSON"),
+    "twice": ('{"a": {"verdict": 1, "verdict": 2}}', 'the member "verdict" stands twice in an object'),
     "list": ("[]", "not a pytest-adcp report"),
     "foreign": ('{"verdict": "conformant"}', "not a pytest-adcp report"),
     "newer": ('{"schema_version": "2"}', 'this release reads schema_version "1", not "2"'),

@@ -15,7 +15,7 @@ from pytest_adcp.harness import __version__
 from pytest_adcp.harness.schema_bundle import find_bundle
 from pytest_adcp.reports import __main__ as command
 from pytest_adcp.reports import model
-from pytest_adcp.reports.model import ReportError
+from pytest_adcp.reports.records import ReportError
 from pytest_adcp.reports.verify import verify
 from reported import hostile_server, unusable
 from runs import run

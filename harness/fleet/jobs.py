@@ -128,10 +128,9 @@ class JudgeJob:
         alarms: Alarms,
     ) -> tuple[model.Report, int]:
         settings = self.settings
-        how = ["a path"] if self.modules else []
-        how += ["--adcp-tool"] if settings.tools else []
-        how += ["--adcp-quick"] if settings.quick else []
-        partial = [f"only a part was judged ({', '.join(how)})"] if how else []
+        partial = conclusion.only_a_part(
+            [*(["a path"] if self.modules else []), *conclusion.of_survey(evidence, settings.tools)]
+        )
         concluded = conclusion.concluded(
             evidence, judged.findings, tools=settings.tools, profiles=settings.profiles, narrowed=partial
         )

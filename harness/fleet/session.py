@@ -173,7 +173,8 @@ class FleetRun:
     @property
     def _narrowed(self) -> str:
         left = len(self._told) < self._collected
-        return conclusion.narrowed(self.config, self.selection, (), left=left) if self.report else ""
+        how = conclusion.narrowed(self.config, self.selection, None, (), left=left) if self.report else []
+        return "".join(how)
 
     def _of_items(self) -> int:
         """Return what a part says: the fleet as if nothing but the items that ran had been judged."""

@@ -6,11 +6,12 @@ import contextlib
 import signal
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_adcp.harness.own_process import environment_without
 from pytest_adcp.harness.text import plural, quote
 
 from . import messages
@@ -66,14 +67,16 @@ class CommandLibrary:
         asks: Asks = Asks.RESPONSES,
         answering: float = ANSWERING,
         starting: float = STARTING,
+        secrets: Collection[str] = (),
     ) -> None:
-        """Start the command and shake hands.
+        """Start the command and shake hands; no variable that holds a secret is in its environment.
 
         Raises:
             LibraryError: it cannot be started, ends, is silent, or speaks another version.
         """
         self._command = command
         self._folder = folder
+        self._environment = environment_without(secrets)
         self._asks = asks
         self._answering = answering
         self._starting = max(starting, answering)
@@ -248,7 +251,7 @@ class CommandLibrary:
             LibraryError: that does not work.
         """
         try:
-            self._process = Process(self._command, self._folder)
+            self._process = Process(self._command, self._folder, self._environment)
         except OSError as error:
             raise LibraryError(f"cannot be started: {error.strerror or error}") from error
         self._process.send(messages.hello(self._asks))

@@ -12,9 +12,11 @@ import queue
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
+
+from pytest_adcp.harness.process_marks import Mark
 
 LONGEST_LINE = 64 * 1024 * 1024  # bytes
 _CHUNK = 256 * 1024
@@ -29,15 +31,17 @@ class Ended(Exception):  # noqa: N818 - it is news, not an error of ours
 class Process:
     """One run of the command. Lines are bytes without their end."""
 
-    def __init__(self, command: Sequence[str], folder: Path) -> None:
+    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
         """Start it.
 
         Raises:
             OSError: it cannot be started.
         """
+        self._mark = Mark()
         self._process = subprocess.Popen(  # noqa: S603 - the user's own command is what is under test
             list(command),
             cwd=folder,
+            env={**environment, **self._mark.environment()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -97,6 +101,7 @@ class Process:
                 os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
+        self._mark.end_all()
 
     # -- threads -----------------------------------------------------------------------------------------------
 

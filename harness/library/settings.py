@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class LibrarySettings:
         seed: of what is generated.
         vectors: the user's vector files.
         report_dir: where vectors that the fuzzer finds are written.
+        secrets: credentials of the run; a library gets no variable that holds one.
     """
 
     extractor: Given | None
@@ -46,6 +47,7 @@ class LibrarySettings:
     seed: int
     vectors: tuple[Path, ...]
     report_dir: Path
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def public(self) -> dict[str, Any]:
         """Return the settings as JSON data for a report."""
@@ -83,7 +85,9 @@ class LibrarySettings:
 
     def _open(self, given: Given, words: list[str], asks: Asks) -> CommandLibrary:
         try:
-            return CommandLibrary(words, folder=self.folder, asks=asks, answering=self.timeout)
+            return CommandLibrary(
+                words, folder=self.folder, asks=asks, answering=self.timeout, secrets=self.secrets
+            )
         except LibraryError as error:
             hint = ""
             if asks is Asks.RESPONSES and len(words) == 1 and isinstance(error.__cause__, FileNotFoundError):
