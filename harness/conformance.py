@@ -35,6 +35,7 @@ from .schema_bundle import BundleError, find_bundle
 from .schemas import Validators
 from .selection import SUITES, Selection
 from .settings import Settings
+from .signals import ended_as_by_ctrl_c
 from .subjects import Entry
 from .survey import Surveyor
 from .target import Target
@@ -191,6 +192,7 @@ class Conformance:
 
     def _survey(self) -> None:
         with ExitStack() as stack:
+            stack.enter_context(ended_as_by_ctrl_c())
             target = self.settings.target
             if self.settings.demo:
                 try:

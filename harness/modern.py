@@ -13,7 +13,7 @@ from .reading import no_answer
 from .session import STATELESS_REVISION
 from .subjects import Entry, Gap, Reply, Subject
 from .text import quote
-from .transcript import Era, Exchange, Kind
+from .transcript import End, Era, Exchange, Kind
 
 if TYPE_CHECKING:
     from .evidence import Evidence
@@ -170,6 +170,8 @@ def varied(evidence: Evidence, variants: Iterable[Probe | Variant | HttpProbe]) 
         exchange = _exchange(evidence, variant)
         if exchange is None:
             yield Gap(subject_of(variant), _why_not(evidence, variant), blocked=False)
+        elif exchange.end is End.INTERRUPTED and (why := _left_out(evidence)):
+            yield Gap(subject_of(variant), why, blocked=False, exchange=exchange)
         elif why := no_answer(exchange):
             yield Gap(subject_of(variant), why, blocked=True, exchange=exchange)
         else:
@@ -206,6 +208,10 @@ def _exchange(evidence: Evidence, variant: Variant) -> Exchange | None:
 
 
 def _why_not(evidence: Evidence, variant: Variant) -> str:
+    return _left_out(evidence) or _NO_VARIANT.get(variant, _NOT_SENT)
+
+
+def _left_out(evidence: Evidence) -> str:
+    """Return why not all variants were sent; empty where they were."""
     left_out = evidence.transcript.survey.not_called
-    plain = _NO_VARIANT.get(variant, _NOT_SENT)
-    return next((left.why for left in left_out if left.item == VARIANTS), plain)
+    return next((left.why for left in left_out if left.item == VARIANTS), "")

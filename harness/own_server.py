@@ -13,7 +13,6 @@ import ssl
 import subprocess
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,8 @@ _BETWEEN = 0.1  # seconds between two looks at whether it answers
 _PATIENCE = 5.0  # seconds that it gets to end by itself
 _ONE_LOOK = 2.0  # seconds for a connection, and for the first byte of an answer
 _LINES = 50  # of its log that are kept
-_LONGEST_LINE = 2_000  # bytes of a line that are kept
+_KEPT = 128 * 1024  # bytes of its log, of which those lines are cut when no secret is left in them
+_CUT = 4096  # bytes at the beginning of what is kept that may be the rest of a secret
 _SHOWN = 5  # lines in a diagnosis; the report has them all
 # A switch or a port under whatever name: cut out of every answer, it would spoil what is judged.
 _HARMLESS = re.compile(r"[0-9]{1,5}|true|false|none|null|enabled|disabled|required|optional", re.IGNORECASE)
@@ -169,7 +169,8 @@ class Running:
         self._command = command
         self._redactor = redactor
         self._mark = Mark()
-        self._log: deque[bytes] = deque(maxlen=_LINES)
+        self._log = b""
+        self._is_cut = False
         # The rest of the environment, with the credentials in it, is not for the server.
         usual = {name: value for name in USUAL if (value := os.environ.get(name))}
         try:
@@ -218,8 +219,10 @@ class Running:
         code = self._process.poll()
         if code is not None:
             self._reader.join(_ONE_LOOK)  # what it wrote last may still be on its way
-        lines = [self._redactor.data(line).decode("utf-8", "replace") for line in list(self._log)]
-        return OwnServer(code, tuple(safe(line.rstrip(), 400) for line in lines if line.strip()))
+        log = self._redactor.data(self._log)[_CUT if self._is_cut else 0 :]
+        lines = log.decode("utf-8", "replace").split("\n")
+        shown = [safe(line.rstrip(), 400) for line in lines if line.strip()]
+        return OwnServer(code, tuple(shown[-_LINES:]))
 
     def end(self) -> None:
         """End it with all that it started: gently, then not."""
@@ -270,8 +273,10 @@ class Running:
         pipe = self._process.stdout
         assert pipe is not None
         with pipe, contextlib.suppress(OSError, ValueError):
-            while line := pipe.readline(_LONGEST_LINE):
-                self._log.append(line)
+            while chunk := os.read(pipe.fileno(), _KEPT // 2):
+                log = self._log + chunk
+                self._is_cut = self._is_cut or len(log) > _KEPT
+                self._log = log[-_KEPT:]
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
@@ -15,6 +16,8 @@ SHORTEST_SECRET = 4  # characters; a shorter one cannot be replaced in a report 
 _SAYS_SECRET = re.compile("auth|cookie|cred|key|pass|pin|secret|session|sign|token", re.IGNORECASE)
 # Letters and separators only, as in `default` or `media-buy`: no credential, where the header's name says nothing of one.
 _WORDS = re.compile(r"(?=.{1,24}\Z)[A-Za-z]+(?:[._-][A-Za-z]+)*")
+_MEMBER = re.compile(r'([A-Za-z0-9_.-]+)=(?:"([^"]*)"|([^\s;,"]+))')
+_SHORTEST_MEMBER = 8  # characters of one whose name says nothing of a credential
 _FIELD_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 # Headers that carry the protocol itself: a credential in one of them would break a run, or fake it.
 _PROTOCOL_HEADERS = frozenset(
@@ -151,6 +154,7 @@ class Credentials:
             found.append(value)
             if space and scheme.isalpha() and len(rest) >= SHORTEST_SECRET:
                 found.append(rest)
+            found += _members(value)
         return tuple(dict.fromkeys(found))
 
     @property
@@ -211,6 +215,15 @@ def says_secret(name: str) -> bool:
 def basic_header(pair: str) -> str:
     """Return the Authorization value for user:password."""
     return f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+
+def _members(value: str) -> Iterator[str]:
+    """Yield the credentials among the members of a header's value: `sid=...; theme=dark`, `Signature keyid="...",...`."""
+    for name, quoted, plain in _MEMBER.findall(value):
+        member = quoted or plain
+        shortest = SHORTEST_SECRET if says_secret(name) else _SHORTEST_MEMBER
+        if len(member) >= shortest and not _WORDS.fullmatch(member):
+            yield member
 
 
 def _check_text(what: str, value: str) -> None:

@@ -255,6 +255,18 @@ class TestBadly:
         assert isinstance(answer, NoAnswer)
         assert "a line of more than 1,000,000 bytes" in answer.why
 
+    def test_answers_without_measure_are_not_kept(
+        self, start: Start, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_SPARE", 1_000_000)
+        lib = start(HANDSHAKE + LOOP + "    say(id=number, data='x' * 300_000)\n")
+        answers = asked(lib, 40)
+        kept = [each for each in answers if isinstance(each, Extracted)]
+        assert 3 <= len(kept) < 40
+        lost = [each for each in answers if isinstance(each, NoAnswer)]
+        assert len(lost) == 40 - len(kept)
+        assert "it wrote far more than it was given to extract from" in lost[0].why
+
     def test_a_signal_is_named(self, start: Start) -> None:
         (answer,) = asked(start(HANDSHAKE + LOOP + "    os.kill(os.getpid(), 11)\n"), 1)
         assert isinstance(answer, NoAnswer)

@@ -181,7 +181,8 @@ def test_a_server_that_is_there_already_is_not_judged_in_its_place(tmp_path: Pat
     assert not (tmp_path / "children").exists()
 
 
-def test_the_interrupt_ends_it_too(tmp_path: Path, configured) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_interrupt_ends_it_too(tmp_path: Path, configured, number: signal.Signals) -> None:
     port = configured()
     (tmp_path / "adcp.yaml").write_text((tmp_path / "adcp.yaml").read_text() + "rate: 1\n")
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "ADCP_"))}
@@ -198,7 +199,7 @@ def test_the_interrupt_ends_it_too(tmp_path: Path, configured) -> None:
         while time.monotonic() < until and exchange(f"http://127.0.0.1:{port}/mcp").end is not End.COMPLETE:
             time.sleep(0.1)
         time.sleep(1)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 2, out
     assert "survey interrupted" in out

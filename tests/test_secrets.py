@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -15,10 +16,14 @@ from runs import Run, run
 from scripted import Call, Reply, definition, failure, good, initialized, scripted
 from wireclient import exchange
 
-SECRET = 'hush "s3cret"/+é&pass'  # with something to escape in every format
+SECRET = 'hush "s3cret"/+\\é&pass<x'  # with something to escape in every format
 PLAIN = "hush-s3cret-pass.word/+="  # what a header can carry
 COOKIE = "c00kie-s3cret-of-a-lane"
 TOKEN = "oauth-s3cret-t0ken-1"
+
+
+EVERYTHING = ("--junitxml=junit.xml", "--adcp-sarif=x.sarif", "--adcp-write-baseline=known.yaml")
+"""Every output that has to be asked for."""
 
 
 def forms(secret: str) -> set[str]:
@@ -99,13 +104,14 @@ def surveyed(folder: Path, *arguments: str, env: dict[str, str], url: str = "") 
             f"--server-url={address}",
             "--adcp-trace",
             "-vv",
-            f"--junitxml={folder / 'junit.xml'}",
+            *EVERYTHING,
             *arguments,
-            env=env,
+            env={"GITHUB_STEP_SUMMARY": str(folder / "summary.md"), **env},
         )
         assert len(seller.calls) > 8
     assert done.code == 1, done.out
     assert len(done.target["findings"]) > 20
+    assert {path.name for path in folder.iterdir()} >= {"junit.xml", "x.sarif", "known.yaml", "summary.md"}
     clean(done, COOKIE)
     return done
 
@@ -127,6 +133,77 @@ def test_further_headers(tmp_path: Path) -> None:
         env={"ONE": PLAIN, "TWO": f"Token {PLAIN}2"},
     )
     clean(done, PLAIN, f"{PLAIN}2")
+
+
+def test_members_of_a_header(tmp_path: Path) -> None:
+    """Of a cookie and of a signature the server may show the credential alone."""
+    sid, signature = "sid-s3cret-of-ours", "c2lnbmF0dXJlLXMzY3JldA=="
+    shown = (sid, signature)
+
+    def alone(call: Call) -> Reply:
+        reply = echo(call)
+        return replace(reply, headers=[f"X-Seen: {' '.join(shown)}"])
+
+    with scripted(alone) as seller:
+        done = run(
+            tmp_path,
+            f"--server-url={seller.url}",
+            "--adcp-header-env=Cookie=ONE",
+            "--adcp-header-env=X-Auth=TWO",
+            *EVERYTHING,
+            "--adcp-trace",
+            env={
+                "ONE": f"sid={sid}; theme=dark",
+                "TWO": f'Signature keyid="a",signature="{signature}"',
+            },
+        )
+    clean(done, *shown)
+
+
+def test_a_fleet_with_every_kind_of_credential(tmp_path: Path) -> None:
+    def token(peer: Peer) -> None:
+        while peer.request():
+            peer.answer(json.dumps({"access_token": TOKEN, "token_type": "bearer"}).encode())
+
+    kinds = {
+        "bearer": "{bearer_env: ONE}",
+        "basic": "{basic_env: TWO}",
+        "header": "{header_env: {X-Api-Key: THREE}}",
+        "oauth": "{oauth: {token_url: '%s', client_id_env: ID, client_secret_env: FOUR}}",
+    }
+    with serve(token) as authority, scripted(echo) as seller:
+        targets = "".join(
+            f"- name: {name}\n  url: {seller.url}\n  auth: {auth.replace('%s', authority.url)}\n"
+            for name, auth in kinds.items()
+        )
+        (tmp_path / "targets.yaml").write_text(
+            f"{targets}- name: query\n  url: '{seller.url}?api_key={quote(PLAIN, safe='')}'\n"
+        )
+        done = run(
+            tmp_path,
+            "--adcp-targets=targets.yaml",
+            "--junitxml=junit.xml",
+            "-vv",
+            env={
+                "ONE": PLAIN,
+                "TWO": f"buyer:{SECRET}",
+                "THREE": f"{PLAIN}3",
+                "ID": "buyer",
+                "FOUR": SECRET,
+                "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+            },
+        )
+        sent = {call.header("authorization") or call.header("x-api-key") for call in seller.calls}
+    assert {f"Bearer {PLAIN}", f"{PLAIN}3", f"Bearer {TOKEN}"} <= sent
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "targets.yaml"]
+    assert len([path for path in files if path.name == "transcript.jsonl"]) == 5
+    for where, text in [
+        ("terminal", done.out),
+        *((str(p), p.read_bytes().decode("utf-8", "surrogateescape")) for p in files),
+    ]:
+        for secret in (PLAIN, f"{PLAIN}3", SECRET, TOKEN):
+            for form in forms(secret):
+                assert form not in text, f"{where} holds {form}"
 
 
 def test_tokens_in_the_url(tmp_path: Path) -> None:

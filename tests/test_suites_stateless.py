@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from evidence import finding, judge_all, on, surveyed, tool_result
 from pytest_adcp.harness.calls import Variant
+from pytest_adcp.harness.evidence import Evidence
+from pytest_adcp.harness.probes import stateless
 from pytest_adcp.harness.probes.stateless import NO_SUCH_VERSION, VARIANTS, subject_of, varied
+from pytest_adcp.harness.rules import load
 from pytest_adcp.harness.seller.options import Eras, SellerOptions
 from pytest_adcp.harness.seller.server import running
 from pytest_adcp.harness.session import HANDSHAKE_REVISIONS
 from pytest_adcp.harness.transcript import Kind, Limits, Transcript
-from pytest_adcp.harness.verdict import Outcome
+from pytest_adcp.harness.verdict import Outcome, judge
 from scripted import Call, Reply, scripted
 from stateless_answers import (
     CACHED,
@@ -335,6 +338,22 @@ def test_sent_where_the_version_is_spoken(eras: Eras) -> None:
     assert sorted(variants(transcript)) == sorted(expected)
     assert len(expected) <= 12
     assert not [left for left in transcript.survey.not_called if left.item == VARIANTS]
+
+
+@pytest.mark.parametrize("times", [2.0, 0.0])
+def test_a_slow_server_gets_the_time_that_it_needs(monkeypatch: pytest.MonkeyPatch, times: float) -> None:
+    monkeypatch.setattr(stateless, "_SECONDS", 0.2)
+    monkeypatch.setattr(stateless, "_TIMES", times)
+    with running(SellerOptions(latency=0.1)) as url:
+        transcript = survey(url)
+    left = [item.why for item in transcript.survey.not_called if item.item == VARIANTS]
+    assert left == ([] if times else ["0 s were not enough for all of it"])
+    # What was cut short keeps no rule from being judged: it is as if it had not been sent.
+    tried = Evidence(transcript)
+    found = [
+        judge(rule, entry) for rule in load(["pytest_adcp.suites.mcp.stateless"]) for entry in tried.of(rule)
+    ]
+    assert {one.outcome for one in found} <= {PASSED, NA}
 
 
 def test_on_a_connection_of_its_own_without_a_session() -> None:

@@ -25,6 +25,10 @@ _WINDOW_BYTES = 8 * 1024 * 1024  # of them, beyond the first
 _MOST_DEATHS = 10
 _WORDS = 200  # characters of the end of its stderr that are quoted
 _SHOWN = 20  # complaints that are kept
+# Bytes that a library may answer with: what it is given, escaped, with room beside. All answers are kept.
+_PER_BYTE = 8
+_PER_ANSWER = 64 * 1024
+_SPARE = 4 * 1024 * 1024
 
 
 class LibraryError(Exception):
@@ -87,6 +91,7 @@ class CommandLibrary:
         self._deaths = 0
         self._most_deaths = _MOST_DEATHS
         self._last_death = ""
+        self._room = _SPARE
         self._heard = 0.0
         self._idle = ""  # a line that was no answer, since there was one
         self._process: Process | None = None
@@ -170,6 +175,7 @@ class CommandLibrary:
         if not waiting:
             self._heard, self._idle = time.monotonic(), ""  # it had nothing to say before
         waiting[sent.number] = sent
+        self._room += _PER_BYTE * len(sent.line) + _PER_ANSWER
         self._process.send(sent.line)
 
     # -- answers -----------------------------------------------------------------------------------------------
@@ -186,6 +192,11 @@ class CommandLibrary:
         except Ended as end:
             raise self._buried(str(end)) from None
         for line in lines:
+            self._room -= len(line)
+            if self._room < 0:
+                raise self._buried(
+                    "it wrote far more than it was given to extract from, and was not read any further"
+                )
             found = self._understood(line)
             if found is None:
                 continue

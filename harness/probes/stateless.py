@@ -28,7 +28,8 @@ NO_SUCH_METHOD = "adcp/no-such-method"
 MADE_UP_SESSION = "pytest-adcp-made-up-session"
 
 _FIRST = 200  # place among the probes
-_SECONDS = 15.0  # for all of them
+_SECONDS = 15.0  # for all of them, where the server answers at once
+_TIMES = 2.0  # as long as server/discover took: what a variant may take on average
 _VERSION = "mcp-protocol-version"
 _PREFIX = "io.modelcontextprotocol"
 _OTHER_VALUES = {"true": "false", "false": "true"}
@@ -53,7 +54,7 @@ def serves_stateless(result: Mapping[str, Any] | None) -> bool:
 async def send(
     talk: Conversation,
     connection: Connection,
-    exchanges: Iterable[Exchange],
+    exchanges: Sequence[Exchange],
     calls: Sequence[PlannedCall],
 ) -> NotCalled | None:
     """Send the variants one after the other, each once; return why not, where the server speaks this revision.
@@ -62,9 +63,10 @@ async def send(
         exchanges: the recorded ones, server/discover among them.
         calls: the plan.
     """
-    discovered = (read(exchange).result for exchange in exchanges if exchange.kind is Kind.DISCOVER)
-    if not any(serves_stateless(result) for result in discovered):
+    discovered = [exchange for exchange in exchanges if exchange.kind is Kind.DISCOVER]
+    if not any(serves_stateless(read(exchange).result) for exchange in discovered):
         return None
+    seconds = max(_SECONDS, _TIMES * len(Variant) * max(exchange.seconds for exchange in discovered))
     if talk.stopped:
         return NotCalled(VARIANTS, "the survey ended before it")
     nobody = talk.beside(talk.credentials)
@@ -72,7 +74,7 @@ async def send(
     plain, with_params = call_of(calls), _with_params(calls, session.param_headers)
     older = talk.session.era is Era.HANDSHAKE
     async with Lane(connection, CookieStore()) as lane:
-        with anyio.move_on_after(_SECONDS) as scope:
+        with anyio.move_on_after(seconds) as scope:
             if (await _ask(nobody, lane, Variant.LIST, session, None)).reading.result is None:
                 return NotCalled(VARIANTS, "a plain tools/list of MCP 2026-07-28 was not served")
             for variant in Variant:
@@ -88,7 +90,7 @@ async def send(
                     plain = None if variant is Variant.CALL else plain
                     with_params = None if variant is Variant.PARAM else with_params
         if scope.cancelled_caught:
-            return NotCalled(VARIANTS, f"{_SECONDS:g} s were not enough for all of it")
+            return NotCalled(VARIANTS, f"{seconds:.0f} s were not enough for all of it")
     return None
 
 
