@@ -66,6 +66,10 @@ def alarm_settings(givens: Givens) -> AlarmSettings:
     read = located(found, found.value) if found else None
     # A baseline that this run is to write need not be there yet.
     if found is not None and read is not None and (written is None or read.resolve() != written.resolve()):
+        if read is not None and not read.exists():
+            raise found.fail(
+                f"there is no {quote(found.value, 100)}; --adcp-write-baseline FILE writes the first one"
+            )
         read = existing(found, found.value)
     compare = givens.file("compare")
     fail_on = givens.get("fail-on")

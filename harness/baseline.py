@@ -109,7 +109,8 @@ class Baseline:
             return finding
         valid = next((e for e in self.covering(finding) if not e.is_expired(today)), None)
         if valid is not None:
-            return replace(finding, outcome=Outcome.KNOWN, reason=safe(valid.reason, 600))
+            until = f" (until {valid.expires.isoformat()})" if valid.expires is not None else ""
+            return replace(finding, outcome=Outcome.KNOWN, reason=f"{safe(valid.reason, 600)}{until}")
         if not self.knows(rule):
             reason = f"not scored yet: the rule is new in {rule.added}, and the baseline is of {self.rules_version}"
             return replace(finding, outcome=Outcome.KNOWN, reason=reason)

@@ -21,7 +21,6 @@ MAX_AUTOMATIC = 100  # calls that nobody configured
 SAMPLE = "sample"  # the name of a task's good call
 
 _CONFIGURE = "give it with `calls:` in adcp.yaml"
-_MUTATING = "changes something at the seller; needs --adcp-allow-mutating and --adcp-sandbox-account"
 _NO_PLACE = "changes something at the seller, and has no argument for the sandbox account"
 _NO_ARGUMENT = "the tool has no argument for it"
 _FILTERED = "not chosen by --adcp-tool"
@@ -110,7 +109,10 @@ class _Planner:
         self._request = request
         self._run_id = run_id
         self._context = {"adcp_run": run_id}
-        self._may_mutate = request.allow_mutating and request.sandbox_account is not None
+        needed = ["--adcp-allow-mutating"] if not request.allow_mutating else []
+        needed += ["--adcp-sandbox-account"] if request.sandbox_account is None else []
+        self._may_mutate = not needed
+        self._mutating = f"changes something at the seller; needs {' and '.join(needed)}"
         self._not_called: list[NotCalled] = []
         # A name that is listed twice means its first tool.
         self._listed = {str(tool.get("name")): tool for tool in reversed(tools)}
@@ -155,7 +157,7 @@ class _Planner:
         if filtered:
             self._leave_out(_some(filtered), _FILTERED)
         if mutating:
-            self._leave_out(_some(mutating), _MUTATING)
+            self._leave_out(_some(mutating), self._mutating)
 
     def _of_task(self, task: Task) -> Iterator[_Draft]:
         """Yield the sample call of a task and its bad requests, and note what is not possible."""
@@ -277,7 +279,7 @@ class _Planner:
             return _FILTERED
         task = catalogue().get(look_alike(call.tool) or call.tool)
         if task and task.mutating and not self._may_mutate:
-            return _MUTATING
+            return self._mutating
         account = self._account(task is not None and task.mutating)
         members = {**self._usual(call.tool, account), **call.arguments}
         filled = fill(members, Values(self._run_id, f"{call.tool}/{call.name}", self._request.today, account))

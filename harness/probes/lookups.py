@@ -26,7 +26,10 @@ def calls(bad: Sequence[PlannedCall], run_id: str) -> Iterator[PlannedCall | Not
     lookups = [call for call in bad if call.name == UNKNOWN_ID and not call.mutating]
     lookups.sort(key=lambda call: (_asks_for_list(call.arguments), call.tool == "get_products"))
     if not lookups:
-        yield NotCalled(f"probe/{Probe.NOT_FOUND}", "no read that is called looks something up by an id")
+        yield NotCalled(
+            f"probe/{Probe.NOT_FOUND}",
+            "no read that is called takes one id (a list of ids may be answered with an empty list)",
+        )
     for lookup in lookups[:MAX_TASKS]:
         first: str | None = None
         for number in (1, 2):

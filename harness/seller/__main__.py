@@ -35,8 +35,11 @@ def main(argv: list[str] | None = None) -> int:
         bearer = os.environ.get(arguments.bearer_env)
         if not bearer:
             parser.error(f"--bearer-env: the environment variable {arguments.bearer_env} is not set or empty")
+    fault, *others = arguments.fault or [None]
+    if others:
+        parser.error("--fault: a seller has one fault; start another seller for the next")
     options = SellerOptions(
-        fault=arguments.fault,
+        fault=fault,
         release=arguments.version,
         answers=arguments.answers,
         sessions=arguments.sessions,
@@ -72,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         help="serve vectors in place of a seller, as the tools of /mcp and each one as a seller at /ID/mcp: "
         f"those of a folder or a file in the published format, or `{OWN}`, those of this package",
     )
-    add("--fault", metavar="NAME", help="what to do wrong; see --list-faults")
+    add("--fault", action="append", metavar="NAME", help="what to do wrong: one fault; see --list-faults")
     add("--list-faults", action="store_true", help="print every fault and the rules it breaks, and end")
     add(
         "--version",
