@@ -16,6 +16,9 @@ if command -v npm > /dev/null; then
     mkdir -p .integration/npm
     npm install --prefix .integration/npm --silent --no-audit --no-fund --no-update-notifier --ignore-scripts \
         @modelcontextprotocol/server-{map,threejs,transcript}@2.0.3 @modelcontextprotocol/server-pdf@2.0.4
+    # The published schema of SARIF.
+    npm install --prefix .integration/sarif --silent --no-audit --no-fund --no-update-notifier --ignore-scripts \
+        @microsoft/jest-sarif@1.0.0-beta.0
     # A judge of pages: the HTML report is looked at in a browser.
     npm install --prefix .integration/axe --silent --no-audit --no-fund --no-update-notifier --ignore-scripts axe-core@4.14.1
 else
