@@ -255,6 +255,17 @@ class TestBadly:
         assert isinstance(answer, NoAnswer)
         assert "a line of more than 1,000,000 bytes" in answer.why
 
+    def test_one_that_is_slow_each_time_is_given_up(
+        self, start: Start, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_PATIENCE", 1.0)
+        monkeypatch.setattr(module, "_PER_QUESTION", 0.0)
+        lib = start(HANDSHAKE + "import time\n" + LOOP + "    time.sleep(0.25)\n" + ECHO, answering=2.0)
+        answers = asked(lib, 40)
+        assert 1 <= sum(isinstance(each, Extracted) for each in answers) < 10
+        assert "it took too long for all of its answers together" in answers[-1].why
+        assert not answers[-1].asked
+
     def test_answers_without_measure_are_not_kept(
         self, start: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:

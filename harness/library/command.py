@@ -29,6 +29,9 @@ _SHOWN = 20  # complaints that are kept
 _PER_BYTE = 8
 _PER_ANSWER = 64 * 1024
 _SPARE = 4 * 1024 * 1024
+# Seconds of waiting in all: a library may be slow once in a while, not each time.
+_PATIENCE = 600.0
+_PER_QUESTION = 0.1
 
 
 class LibraryError(Exception):
@@ -92,6 +95,7 @@ class CommandLibrary:
         self._most_deaths = _MOST_DEATHS
         self._last_death = ""
         self._room = _SPARE
+        self._patience = _PATIENCE
         self._heard = 0.0
         self._idle = ""  # a line that was no answer, since there was one
         self._process: Process | None = None
@@ -176,6 +180,7 @@ class CommandLibrary:
             self._heard, self._idle = time.monotonic(), ""  # it had nothing to say before
         waiting[sent.number] = sent
         self._room += _PER_BYTE * len(sent.line) + _PER_ANSWER
+        self._patience += _PER_QUESTION
         self._process.send(sent.line)
 
     # -- answers -----------------------------------------------------------------------------------------------
@@ -187,10 +192,15 @@ class CommandLibrary:
             Ended: it died, or was silent for too long and was ended; the text says so.
         """
         assert self._process is not None
+        before = time.monotonic()
         try:
-            lines = self._process.receive(self._heard + self._answering - time.monotonic())
+            lines = self._process.receive(self._heard + self._answering - before)
         except Ended as end:
             raise self._buried(str(end)) from None
+        self._patience -= time.monotonic() - before
+        if self._patience < 0:
+            self._most_deaths = 0  # it would be no quicker next time
+            raise self._buried("it took too long for all of its answers together")
         for line in lines:
             self._room -= len(line)
             if self._room < 0:
