@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 from pytest_adcp.reports.alarms import problem, wrong_entries
 from pytest_adcp.reports.compare import Since
+from pytest_adcp.reports.fleet import FAULT
 
 from .rules import Level, Rule
 from .subjects import Entry
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from .alarms import Alarms
     from .conformance import Conformance
 
-_LETTERS = {
+_LETTERS: dict[str, tuple[str, dict[str, bool]]] = {
+    FAULT: ("E", {"red": True}),
     Outcome.PASSED: (".", {"green": True}),
     Outcome.FAILED: ("F", {"red": True}),
     Outcome.ADVISORY: ("a", {"yellow": True}),
@@ -48,17 +50,23 @@ _PYTEST = {
 _MEMBERS = tuple(member.name for member in fields(Finding))
 
 
-class Suites(pytest.Collector):
-    """All selected rules, by family."""
+class Root(pytest.Collector):
+    """What stands in the place of the suites."""
 
-    run: Conformance
+    run: Any
 
     @classmethod
-    def from_parent(cls, parent: pytest.Collector, *, path: Path, run: Conformance) -> Self:  # type: ignore[override]
-        """Make the root collector; its node ids start with the family, wherever the package is installed."""
+    def from_parent(cls, parent: pytest.Collector, *, path: Path, run: object) -> Self:  # type: ignore[override]
+        """Make the collector; node ids start with what is below it, wherever the package is installed."""
         node: Self = super().from_parent(parent, path=path, name="adcp", nodeid="adcp")
         node.run = run
         return node
+
+
+class Suites(Root):
+    """All selected rules, by family."""
+
+    run: Conformance
 
     def collect(self) -> Iterator[pytest.Collector | pytest.Item]:
         """Yield a collector for each family, in the order of the suites, or the one reason why there is none."""
@@ -176,27 +184,34 @@ def judge_item(item: RuleItem) -> None:
         elif outcome == "skipped":
             longrepr = (str(item.path), 0, f"{finding.outcome}: {finding.message}")
     stop = time.time()
-    for when in ("setup" if blocked else "call", "teardown"):
-        called = when != "teardown"
-        report = pytest.TestReport(
-            nodeid=item.nodeid,
-            location=item.location,
-            keywords={item.name: 1},
-            outcome=outcome if called else "passed",  # type: ignore[arg-type]
-            longrepr=longrepr if called else None,
-            when=when,
-            duration=stop - start if called else 0.0,
-            start=start,
-            stop=stop,
-            user_properties=item.user_properties,
-        )
-        if called:
-            if expected:
-                # What pytest and JUnit call an expected failure, with the reason why it is.
-                report.wasxfail = expected
-            report.adcp = _plain(finding) if finding else {"fault": item.nodeid}  # type: ignore[attr-defined]
-        hook.pytest_runtest_logreport(report=report)
+    told = told_report(item, outcome, longrepr, when="setup" if blocked else "call", start=start, stop=stop)
+    if expected:
+        # What pytest and JUnit call an expected failure, with the reason why it is.
+        told.wasxfail = expected
+    told.adcp = _plain(finding) if finding else {"fault": item.nodeid}  # type: ignore[attr-defined]
+    hook.pytest_runtest_logreport(report=told)
+    hook.pytest_runtest_logreport(
+        report=told_report(item, "passed", None, when="teardown", start=stop, stop=stop)
+    )
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def told_report(
+    item: pytest.Item, outcome: str, longrepr: object, *, when: str, start: float, stop: float
+) -> pytest.TestReport:
+    """Return the report of one phase of an item, as pytest's own protocol makes it."""
+    return pytest.TestReport(
+        nodeid=item.nodeid,
+        location=item.location,
+        keywords={item.name: 1},
+        outcome=outcome,  # type: ignore[arg-type]
+        longrepr=longrepr,  # type: ignore[arg-type]
+        when=when,  # type: ignore[arg-type]
+        duration=stop - start,
+        start=start,
+        stop=stop,
+        user_properties=item.user_properties,
+    )
 
 
 def _expected(finding: Finding, since: Since | None, *, counts: bool) -> str:
@@ -226,13 +241,18 @@ def baseline_reports(baseline: model.Baseline | None) -> Iterator[pytest.TestRep
 def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]]:
     """Return category, letter and word for a judged item."""
     finding: dict[str, Any] = report.adcp
-    if "fault" in finding:
-        return "error", "E", ("HARNESS FAULT", {"red": True})
-    outcome = Outcome(finding["outcome"])
-    if outcome is Outcome.FAILED and hasattr(report, "wasxfail"):
+    outcome = FAULT if "fault" in finding else finding["outcome"]
+    if outcome == Outcome.FAILED and hasattr(report, "wasxfail"):
         return "not counted", "f", ("FAILED, not counted", {"yellow": True})
-    letter, markup = _LETTERS[outcome]
-    return str(outcome), letter, (str(outcome).upper(), markup)
+    return shown(outcome)
+
+
+def shown(outcome: str) -> tuple[str, str, tuple[str, dict[str, bool]]]:
+    """Return category, letter and word for an outcome, or for a fault; one that is not known is passed over."""
+    letter, markup = _LETTERS.get(outcome, _LETTERS[Outcome.PASSED])
+    if outcome == FAULT:
+        return "error", letter, ("HARNESS FAULT", markup)
+    return outcome, letter, (outcome.upper(), markup)
 
 
 def _plain(finding: Finding) -> dict[str, Any]:

@@ -11,22 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.text import safe
 
 from . import model
+from .destination import STDOUT, write
+from .exit_codes import EVERY, epilog
 from .model import Report
 from .records import ReportError
 
 _PROGRAM = "python -m pytest_adcp.reports"
-_STDOUT = "-"
 _DONE, _DIFFERS, _UNUSABLE = 0, 1, 2
-_EPILOG = """\
-exit codes:
-  0  the output is written; verify: the report is what the transcript gives
-  1  verify: the report is not what the transcript gives
-  2  the command line is wrong, a file cannot be read or is no report, or the output cannot be written
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,8 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         _PROGRAM,
-        description="Turn report.json into other forms, or check it against its transcript.",
-        epilog=_EPILOG,
+        description="Turn report.json or a fleet's fleet.json into other forms, check a report against its transcript, "
+        "or put the shards of a fleet together.",
+        epilog=epilog(*EVERY),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -73,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser(
         "verify",
         help="judge a transcript again, and say whether the report is what it gives",
-        epilog=_EPILOG,
+        epilog=epilog("verify"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verify.add_argument("report", type=Path, metavar="REPORT", help="report.json")
@@ -117,40 +112,27 @@ def _command(
         name,
         help=about,
         description=f"Write {about}.",
-        epilog=_EPILOG,
+        epilog=epilog(name),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument(
         "files", type=Path, nargs="+" if many else 1, metavar="FILE", help="report.json; - is stdin"
     )
     command.add_argument(
-        "-o", dest="out", default=_STDOUT, metavar="OUT", help="where to write (default -, stdout)"
+        "-o", dest="out", default=STDOUT, metavar="OUT", help="where to write (default -, stdout)"
     )
     command.set_defaults(run=run)
     return command
 
 
 def _load(path: Path) -> Report:
-    return model.loads(sys.stdin.buffer.read(), "stdin") if str(path) == _STDOUT else model.load(path)
+    return model.loads(sys.stdin.buffer.read(), "stdin") if str(path) == STDOUT else model.load(path)
 
 
 def _together(files: Sequence[Path]) -> Report:
     """Return several reports as one; what is said of the whole run is the first one's."""
     first, *others = [_load(file) for file in files]
     return replace(first, targets=tuple(target for each in (first, *others) for target in each.targets))
-
-
-def _write(text: str, out: str) -> int:
-    data = text.encode("utf-8", "replace")
-    if out == _STDOUT:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return _DONE
-    try:
-        replace_file(Path(out), [data], mode=0o644)
-    except OSError as error:
-        raise ReportError(f"{out} cannot be written: {error.strerror or error}") from None
-    return _DONE
 
 
 def _html(options: argparse.Namespace) -> int:
@@ -166,20 +148,20 @@ def _html(options: argparse.Namespace) -> int:
             transcript = Transcript.load(options.transcript)
         except TranscriptError as error:
             raise ReportError(str(error)) from None
-    return _write(html.render(report, transcript), options.out)
+    return write(html.render(report, transcript), options.out)
 
 
 def _markdown(options: argparse.Namespace) -> int:
     from . import markdown
 
-    return _write(markdown.render(_together(options.files), limit=options.limit), options.out)
+    return write(markdown.render(_together(options.files), limit=options.limit), options.out)
 
 
 def _badge(options: argparse.Namespace) -> int:
     from . import badge
 
     form = badge.svg if options.svg or options.out.endswith(".svg") else badge.endpoint
-    return _write(form(_together(options.files)), options.out)
+    return write(form(_together(options.files)), options.out)
 
 
 def _sarif(options: argparse.Namespace) -> int:
@@ -190,7 +172,7 @@ def _sarif(options: argparse.Namespace) -> int:
 
     reports = [_load(file) for file in options.files]
     rules = load((*suites.CORE, *suites.CONNECTED_APPS, *suites.CLIENT))
-    return _write(
+    return write(
         sarif.render(*reports, requirements={rule.id: rule.requirement for rule in rules}), options.out
     )
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from enum import IntEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pytest_adcp.harness.files import replace_file
-from pytest_adcp.harness.text import quote
+from pytest_adcp.harness.text import plural, quote
 from pytest_adcp.harness.verdict import ExitCode, Verdict
 
-from .model import Harness, Server, json_text
+from .model import Alarm, Harness, Server, json_text
 from .records import ReportError, optional, problem, read_file, read_json, record
 
 SCHEMA_VERSION = "1"
@@ -48,7 +49,15 @@ class ReportFile:
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """One target and what became of it. `problem` says why it has no verdict of its own, where it has none."""
+    """One target and what became of it.
+
+    Attributes:
+        problem: why it has no verdict of its own, where it has none.
+        cure: what to do about that.
+        alarm: what decides whether it fails; None: it has no baseline, and the verdict alone decides.
+        stale: what is wrong with its baseline, a sentence for each entry that is stale or expired.
+        seconds: of the survey.
+    """
 
     name: str
     url: str
@@ -63,8 +72,37 @@ class TargetResult:
     counts: Mapping[str, int] = field(default_factory=dict)
     families: tuple[FamilyResult, ...] = ()
     requests: int = 0
-    seconds: float = 0.0  # of the survey
+    seconds: float = 0.0
     report: ReportFile | None = None
+    alarm: Alarm | None = None
+    stale: tuple[str, ...] = ()
+
+    @property
+    def alarms(self) -> bool:
+        """Whether its baseline makes it fail."""
+        return self.alarm is not None and self.alarm.fails
+
+
+class Fate(IntEnum):
+    """What became of a target, the gravest first.
+
+    One that could not be asked weighs more than one that fails: until it is, nobody knows how many fail.
+    """
+
+    FAULT = 0  # of the harness
+    UNREACHED = 1
+    FAILS = 2
+    INCONCLUSIVE = 3
+    NOTHING_JUDGED = 4
+    GOOD = 5  # nothing fails that its baseline does not know
+
+
+_FATES = {
+    ExitCode.NONCONFORMANT: Fate.FAILS,
+    ExitCode.INCONCLUSIVE: Fate.INCONCLUSIVE,
+    ExitCode.NOTHING_SELECTED: Fate.NOTHING_JUDGED,
+    ExitCode.CONFORMANT: Fate.GOOD,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +153,19 @@ def severity(outcome: str) -> int:
 
 def gravest(targets: Iterable[TargetResult]) -> int:
     """Return the exit code of a run over targets; none at all is a pass, since a shard may be empty."""
-    return min(targets, key=_gravity).exit_code if (targets := tuple(targets)) else ExitCode.CONFORMANT
+    return min(targets, key=fate).exit_code if (targets := tuple(targets)) else ExitCode.CONFORMANT
 
 
 def worst_first(targets: Iterable[TargetResult]) -> tuple[TargetResult, ...]:
     """Return targets with the gravest first, then those with the most failures, then by name."""
-    return tuple(sorted(targets, key=lambda one: (_gravity(one), -one.counts.get("failed", 0), one.name)))
+    return tuple(sorted(targets, key=lambda one: (fate(one), -one.counts.get("failed", 0), one.name)))
 
 
-def _gravity(target: TargetResult) -> int:
-    code = target.exit_code
-    if code == ExitCode.INCONCLUSIVE and not target.reached:
-        return 1
-    order = {
-        ExitCode.HARNESS_FAULT: 0,
-        ExitCode.NONCONFORMANT: 2,
-        ExitCode.INCONCLUSIVE: 3,
-        ExitCode.NOTHING_SELECTED: 4,
-        ExitCode.CONFORMANT: 5,
-    }
-    return order.get(ExitCode(code), 0)
+def fate(target: TargetResult) -> Fate:
+    """Return what became of a target, as its exit code says."""
+    if target.exit_code == ExitCode.INCONCLUSIVE and not target.reached:
+        return Fate.UNREACHED
+    return _FATES.get(ExitCode(target.exit_code), Fate.FAULT)
 
 
 def dumps(fleet: Fleet) -> str:
@@ -158,6 +189,11 @@ def load(path: Path) -> Fleet:
     """
     data = read_json(path, read_file(path))
     version = data.get("schema_version") if isinstance(data, dict) else None
+    if version is not None and "listed" not in data and "targets" in data:
+        raise ReportError(
+            f"{path}: this is the report of one run and no report of a fleet; `python -m pytest_adcp.reports` reads it "
+            "with html, md, badge, sarif and verify"
+        )
     if version is None or "listed" not in data:
         raise ReportError(f"{path}: this is no report of a fleet (no fleet.json of pytest-adcp)")
     if version != SCHEMA_VERSION:
@@ -195,6 +231,7 @@ def result(data: Mapping[str, Any]) -> TargetResult:
         server=optional(Server, data["server"]),
         families=tuple(record(FamilyResult, item) for item in data["families"]),
         report=optional(ReportFile, data["report"]),
+        alarm=optional(Alarm, data.get("alarm")),
     )
 
 
@@ -206,7 +243,9 @@ def schema() -> Mapping[str, Any]:
 
 
 def counted(targets: Sequence[TargetResult]) -> str:
-    """Return how many targets there are of each verdict, in words."""
+    """Return how many targets there are of each verdict, and on how many there is an alarm, in words."""
     numbers = {verdict: sum(one.verdict is verdict for one in targets) for verdict in Verdict}
     words = [f"{number} {verdict}" for verdict, number in numbers.items() if number]
+    if alarms := sum(one.alarms for one in targets):
+        words.append(plural(alarms, "alarm"))
     return ", ".join(words) or "no target"

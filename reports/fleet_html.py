@@ -16,7 +16,7 @@ from pytest_adcp.harness.text import plural, safe
 
 from . import pages
 from .fleet import FAULT, FamilyResult, Fleet, TargetResult, counted
-from .fleet_terminal import headline
+from .fleet_words import alarm, ended, headline, server
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -42,6 +42,8 @@ class _Row:
     cells: tuple[FamilyResult | None, ...]
     told: tuple[FamilyResult, ...]
     headline: str
+    alarm: str
+    server: str
     report: str
     page: str
 
@@ -57,6 +59,7 @@ def render(fleet: Fleet, folder: Path | None = None) -> str:
     text: str = _template().render(
         fleet=fleet,
         counted=counted(fleet.targets),
+        ended=ended(fleet),
         rows=[_row(target, fleet.families, folder) for target in fleet.targets],
         marks=_MARKS,
         quiet=("passed", "not-applicable"),
@@ -81,6 +84,8 @@ def _row(target: TargetResult, families: tuple[str, ...], folder: Path | None) -
         tuple(by_name.get(name) for name in families),
         tuple(result for result in target.families if result.outcome in _TOLD),
         headline(target),
+        alarm(target),
+        server(target),
         _link(report),
         _link(page) if there else "",
     )

@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from pytest_adcp.harness.text import one_line, plural, safe
-from pytest_adcp.harness.verdict import Outcome, Verdict
+from pytest_adcp.harness.text import plural, safe
+from pytest_adcp.harness.verdict import Verdict
 
 from .fleet import Fleet, TargetResult, counted
+from .fleet_words import headline
 from .terminal import Line
 
 _SHOWN = 25  # targets; the rest is counted
-_FAMILIES = 4  # named in a line
+_LONG = 500  # characters of a line
 _COLOURS = {Verdict.CONFORMANT: "green", Verdict.NONCONFORMANT: "red", Verdict.INCONCLUSIVE: "yellow"}
 
 
-def summary(fleet: Fleet, *, verbosity: int = 0, file: str = "", narrowed: str = "") -> list[Line]:
+def summary(
+    fleet: Fleet, *, verbosity: int = 0, files: Sequence[str] = (), narrowed: str = "", why: str = ""
+) -> list[Line]:
     """Return the lines that sum a fleet up; nothing in them is unsafe for a terminal.
 
     Args:
         fleet: built or loaded.
-        verbosity: as pytest's: below 0 only the first line; above 0 every target.
-        file: where fleet.json was written.
+        verbosity: as pytest's: below 0 only the first line and the last; above 0 every target.
+        files: what was written: fleet.json first, then what else there is to open.
         narrowed: how the run was narrowed.
+        why: the exit code and its reason (fleet_words.ended), to be said last; empty: the run does not end by it.
     """
-    return list(_summary(fleet, verbosity, file, narrowed))
+    return [(safe(text, _LONG), markup) for text, markup in _summary(fleet, verbosity, files, narrowed, why)]
 
 
-def _summary(fleet: Fleet, verbosity: int, file: str, narrowed: str) -> Iterator[Line]:
+def _summary(fleet: Fleet, verbosity: int, files: Sequence[str], narrowed: str, why: str) -> Iterator[Line]:
     shard = (
         f" (shard {fleet.shard.index}/{fleet.shard.count} of {fleet.listed.targets})" if fleet.shard else ""
     )
     number = plural(len(fleet.targets), "target")
     yield f"fleet: {number}{shard}: {counted(fleet.targets)}, in {fleet.seconds:.1f} s", {"bold": True}
-    if verbosity < 0:
-        return
+    if verbosity >= 0:
+        yield from _targets(fleet, verbosity, files, narrowed)
+    if why:
+        yield why, {"bold": True}
+
+
+def _targets(fleet: Fleet, verbosity: int, files: Sequence[str], narrowed: str) -> Iterator[Line]:
     if narrowed:
-        yield safe(f"the exit code speaks of a part: {narrowed}", 300), {}
+        yield f"the exit code speaks of a part: {narrowed}", {}
     if not fleet.targets:
         yield (
             "no target falls into this shard: whether all shards were judged, merging their fleet.json says",
@@ -44,29 +53,15 @@ def _summary(fleet: Fleet, verbosity: int, file: str, narrowed: str) -> Iterator
         )
     shown = fleet.targets if verbosity > 0 else fleet.targets[:_SHOWN]
     for target in shown:
-        yield line(target), {_COLOURS[target.verdict]: True}
+        yield line(target), {"red" if target.alarms else _COLOURS[target.verdict]: True}
     if rest := len(fleet.targets) - len(shown):
-        yield f"and {plural(rest, 'target')} more, in {safe(file, 300)}", {}
-    if file:
-        yield f"report: {safe(file, 300)}, and one for each target in the folder of its name", {}
+        yield f"and {plural(rest, 'target')} more, in {files[0] if files else 'fleet.json'}", {}
+    for file in files:
+        yield f"report: {file}", {}
+    if files:
+        yield "each target has a report of its own, in the folder of its name", {}
 
 
 def line(target: TargetResult) -> str:
     """Return a target in one line: verdict, name, and what there is to know first."""
-    return safe(f"{target.verdict} {target.name}: {headline(target)}", 300)
-
-
-def headline(target: TargetResult) -> str:
-    """Return what there is to know first about a target."""
-    if target.problem:
-        return one_line(target.problem, 200)
-    failed = [result for result in target.families if result.outcome == Outcome.FAILED]
-    if target.counts.get(Outcome.FAILED, 0):
-        names = [f"{result.family} ({result.counts.get(Outcome.FAILED, 0)})" for result in failed]
-        rest = f" and {len(names) - _FAMILIES} more" if len(names) > _FAMILIES else ""
-        return (
-            f"{plural(target.counts[Outcome.FAILED], 'check')} failed: {', '.join(names[:_FAMILIES])}{rest}"
-        )
-    if target.reasons:
-        return one_line(target.reasons[0], 200)
-    return f"{plural(target.counts.get(Outcome.PASSED, 0), 'check')} passed"
+    return safe(f"{target.verdict} {target.name}: {headline(target)}", _LONG)

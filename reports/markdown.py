@@ -9,6 +9,7 @@ from pytest_adcp.harness.text import one_line, plural, safe
 from pytest_adcp.harness.verdict import Outcome, Verdict
 
 from .alarms import sentence, told
+from .bounded import Page
 from .compare import since
 from .marks import code, fenced, link, plain, prose
 from .model import Report, ReportedFinding, Target
@@ -20,14 +21,13 @@ COMMENT = 65_536
 SUMMARY = 1024 * 1024
 """Bytes that GitHub takes as the summary of a step."""
 
-_SIGNS = {
+SIGNS = {
     Verdict.CONFORMANT: "\N{WHITE HEAVY CHECK MARK}",
     Verdict.NONCONFORMANT: "\N{CROSS MARK}",
     Verdict.INCONCLUSIVE: "\N{WARNING SIGN}\N{VARIATION SELECTOR-16}",
 }
-_BAD = "\N{CROSS MARK}"
-_SMALLEST = 4096
-_RESERVE = 2000  # bytes kept for what closes a page: that it was cut, and the settings
+BAD = "\N{CROSS MARK}"
+_MORE = "_There is more in report.json than has room here._"
 _SHOWN = 3  # subjects of a rule, messages of a rule; the rest is counted
 _CELL = 300  # characters of a message in a table
 _LISTED = 100  # rows of a list that is folded away
@@ -35,41 +35,6 @@ _TEXT = 600
 _COMMAND = 4000
 # Of the settings, what changes a judgement.
 _SETTINGS = ("spec", "strict", "production", "tools", "schemas", "config", "replay")
-
-
-class _Page:
-    """A text that never grows beyond its bounds: a block stands there whole, or not at all."""
-
-    def __init__(self, limit: int) -> None:
-        self._left = limit - _RESERVE
-        self.blocks: list[str] = []
-
-    def add(self, block: str) -> bool:
-        """Add a block where there is room for it; say whether there was."""
-        size = _size(block)
-        if size > self._left:
-            return False
-        self._left -= size
-        self.blocks.append(block)
-        return True
-
-    def add_rows(self, opening: str, rows: Iterable[str], closing: str = "") -> int:
-        """Add as many rows as there is room for between two lines; return how many are left out."""
-        rows = list(rows)
-        room = self._left - _size(opening) - _size(closing)
-        kept: list[str] = []
-        for row in rows:
-            room -= _size(row)
-            if room < 0:
-                break
-            kept.append(row)
-        if kept:
-            self.add("\n".join([opening, *kept, *([closing] if closing else [])]))
-        return len(rows) - len(kept)
-
-    def close(self, report: Report) -> str:
-        """Return the page with the line that says how it came about, for which there always is room."""
-        return "\n\n".join([*self.blocks, _settings(report)]) + "\n"
 
 
 def render(report: Report, *, limit: int = COMMENT) -> str:
@@ -81,42 +46,43 @@ def render(report: Report, *, limit: int = COMMENT) -> str:
         report: built or loaded; its text is foreign.
         limit: bytes of UTF-8 that the page may take; under 4096 it is taken for 4096.
     """
-    page = _Page(max(limit, _SMALLEST))
+    page = Page(limit)
     if len(report.targets) > 1:
-        rows = (_row(_named(target), _verdict(target), counts_line(target)) for target in report.targets)
+        rows = (
+            row(_named(target), _verdict(target), counts_line(target.counts)) for target in report.targets
+        )
         page.add_rows("| Server | Verdict | Checks |\n| --- | --- | --- |", rows)
     for target in report.targets:
         for block in _target(target):
             if not (page.add(block) if isinstance(block, str) else block(page)):
-                page.blocks.append("_There is more in report.json than has room here._")
-                return page.close(report)
-    return page.close(report)
+                return page.close(_MORE, _settings(report))
+    return page.close(_settings(report))
 
 
-Block = str | Callable[[_Page], bool]
+Block = str | Callable[[Page], bool]
 """A text, or what adds as much as there is room for and says whether that was all."""
 
 
 def _target(target: Target) -> Iterator[Block]:
     first, *others = verdict_lines(target)
-    yield f"## {_SIGNS[target.verdict]} AdCP conformance: {target.verdict}"
+    yield f"## {SIGNS[target.verdict]} AdCP conformance: {target.verdict}"
     yield prose(first.removeprefix(target.verdict).lstrip(":, "), _TEXT)
     if target.alarm is not None:
-        sign = _BAD if target.alarm.fails else _SIGNS[Verdict.CONFORMANT]
+        sign = BAD if target.alarm.fails else SIGNS[Verdict.CONFORMANT]
         yield f"{sign} **{prose(sentence(target.alarm), _TEXT)}**"
     if others:
         yield "\n".join(f"- also: {prose(reason)}" for reason in others[:_LISTED])
     if target.diagnosis is not None:
         yield f"- cause: {prose(target.diagnosis.cause)}\n- cure: {prose(target.diagnosis.cure)}"
     if target.findings:
-        yield prose(counts_line(target))
+        yield prose(counts_line(target.counts))
     if log := server_log(target):
         yield _rows("The server's last words:\n", [f"- {code(line, _TEXT)}" for line in log])
     which = since(target)
     failed = by(of(target, Outcome.FAILED), lambda item: item.rule)
     if failed:
         rows = [
-            _row(
+            row(
                 f"{link(code(group[0].rule), group[0].source)} ({_level(group)}){new_among(group, which)}",
                 _subjects(group),
                 prose(one_line(group[0].message, _CELL)),
@@ -208,7 +174,7 @@ def _folded(title: str, text: str) -> str:
 def _alarms(target: Target) -> Iterator[Block]:
     """Yield what the baseline and the comparison with an earlier report say."""
     for section in told(target, _LISTED):
-        rows = [f"- {_BAD} {prose(problem, _TEXT)}" for problem in section.problems]
+        rows = [f"- {BAD} {prose(problem, _TEXT)}" for problem in section.problems]
         # A line that begins with a dash belongs under the one before it.
         rows += [
             f"  - {prose(text[2:], _TEXT)}" if text.startswith("- ") else f"- {prose(text, _TEXT)}"
@@ -242,14 +208,15 @@ def _settings(report: Report) -> str:
 
 
 def _verdict(target: Target) -> str:
-    return f"{_SIGNS[target.verdict]} {target.verdict}"
+    return f"{SIGNS[target.verdict]} {target.verdict}"
 
 
 def _named(target: Target) -> str:
     return code(target.name or target.url or ", ".join(target.profiles))
 
 
-def _row(*cells: str) -> str:
+def row(*cells: str) -> str:
+    """Return a row of a table; the cells are Markdown already."""
     return f"| {' | '.join(cells)} |"
 
 
@@ -270,7 +237,3 @@ def _some(names: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(names))
     rest = len(distinct) - _SHOWN
     return ", ".join(distinct[:_SHOWN]) + (f" +{rest} more" if rest > 0 else "")
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace")) + 2

@@ -81,7 +81,12 @@ def _check_whole(shards: Sequence[tuple[Path, Fleet]]) -> None:
         if fleet.shard.index >= count:
             raise ReportError(f"{path}: there is no shard {fleet.shard.index}/{count}")
         if (other := seen.get(fleet.shard.index)) is not None:
-            raise ReportError(f"{path}: shard {fleet.shard.index}/{count}, as {other} is")
+            twice = (
+                "is there twice"
+                if other == path
+                else f"is shard {fleet.shard.index}/{count} too, as {other} is"
+            )
+            raise ReportError(f"{path} {twice}: each shard is merged once")
         seen[fleet.shard.index] = path
     missing = [f"{index}/{count}" for index in range(count) if index not in seen]
     if missing:

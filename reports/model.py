@@ -329,6 +329,11 @@ def loads(text: str | bytes, path: Path | str = "report.json") -> Report:
     version = data.get("schema_version") if isinstance(data, dict) else None
     if version is None:
         raise ReportError(f"{path}: this is not a pytest-adcp report (no schema_version)")
+    if "listed" in data:  # what is listed is of a fleet
+        raise ReportError(
+            f"{path}: this is the report of a fleet, which `python -m pytest_adcp.reports fleet` reads (with --md it "
+            "writes Markdown); the report.json of each target lies in the folder of its name"
+        )
     if version != SCHEMA_VERSION:
         raise ReportError(
             f'{path}: this release reads schema_version "{SCHEMA_VERSION}", not {quote(version, 40)}'
@@ -372,6 +377,7 @@ def _target(data: Mapping[str, Any]) -> Target:
         selection=_record(Selected, data["selection"]),
         baseline=_baseline(data.get("baseline")),
         comparison=_comparison(data.get("comparison")),
+        alarm=_optional(Alarm, data.get("alarm")),
     )
 
 

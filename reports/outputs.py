@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.text import safe
@@ -41,24 +43,32 @@ def write_outputs(
     """
     outputs: dict[str, Callable[[], None]] = {
         PAGE: lambda: html.save(report, folder / PAGE, transcript),
-        "report.md": lambda: _write(folder / "report.md", markdown.render(report)),
-        "badge.json": lambda: _write(folder / "badge.json", badge.endpoint(report)),
+        "report.md": lambda: write_text(folder / "report.md", markdown.render(report)),
+        "badge.json": lambda: write_text(folder / "badge.json", badge.endpoint(report)),
     }
     if sarif_file is not None:
-        outputs[str(sarif_file)] = lambda: _write(sarif_file, sarif.render(report, requirements=requirements))
+        outputs[str(sarif_file)] = lambda: write_text(
+            sarif_file, sarif.render(report, requirements=requirements)
+        )
     if summary := environment.get(STEP_SUMMARY):
-        outputs[f"${STEP_SUMMARY}"] = lambda: add_to_summary(report, Path(summary))
-    return [line for name, write in outputs.items() if (line := _tried(name, write))]
+        outputs[f"${STEP_SUMMARY}"] = lambda: add_to_summary(partial(markdown.render, report), Path(summary))
+    return tried(outputs)
 
 
-def add_to_summary(report: Report, path: Path) -> None:
-    """Add the Markdown to the summary of a step of GitHub Actions, in what room the steps before have left.
+class _Rendered(Protocol):
+    """Returns Markdown of at most `limit` bytes."""
+
+    def __call__(self, *, limit: int) -> str: ...
+
+
+def add_to_summary(render: _Rendered, path: Path) -> None:
+    """Add Markdown to the summary of a step of GitHub Actions, in what room the steps before have left.
 
     Raises:
         OSError: the file cannot be written.
     """
     taken = path.stat().st_size if path.exists() else 0
-    text = markdown.render(report, limit=markdown.SUMMARY - taken - 2)
+    text = render(limit=markdown.SUMMARY - taken - 2)
     data = f"{text}\n".encode("utf-8", "replace")
     # A summary that is too large is not shown at all: rather none of ours than none of anybody's.
     if taken + len(data) > markdown.SUMMARY:
@@ -67,8 +77,14 @@ def add_to_summary(report: Report, path: Path) -> None:
         file.write(data)
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a text under a temporary name and rename it; mode 0644."""
     replace_file(path, [text.encode("utf-8", "replace")], mode=0o644)
+
+
+def tried(outputs: Mapping[str, Callable[[], None]]) -> list[str]:
+    """Write each output, and return a line for each that could not be made, and why."""
+    return [line for name, write in outputs.items() if (line := _tried(name, write))]
 
 
 def _tried(name: str, write: Callable[[], None]) -> str:

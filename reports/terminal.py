@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -99,7 +99,7 @@ class _Page:
             return
         for reason in others:
             yield from self._paragraph(f"also: {reason}")
-        yield _line(counts_line(target))
+        yield _line(counts_line(target.counts))
         yield from self._requests(target.survey)
         yield from self._server_log(server_log(target))
         for group in by(failed, lambda item: item.rule):
@@ -361,8 +361,8 @@ def _facts(target: Target) -> Iterator[str]:
         yield "schemas not checked"
 
 
-def counts_line(target: Target) -> str:
+def counts_line(numbers: Mapping[str, int]) -> str:
     """Return how many findings have each outcome, in a line."""
-    counts = ((outcome, target.counts.get(outcome, 0)) for outcome in Outcome)
+    counts = ((outcome, numbers.get(outcome, 0)) for outcome in Outcome)
     words = [f"{count} {outcome.replace('-', ' ')}" for outcome, count in counts if count]
     return f"checks: {', '.join(words)}" if words else "nothing was judged"

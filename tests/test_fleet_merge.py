@@ -26,10 +26,11 @@ from pytest_adcp.reports.fleet import (
 )
 from pytest_adcp.reports.fleet_commands import register
 from pytest_adcp.reports.merge import merge
-from pytest_adcp.reports.model import Harness, Server
+from pytest_adcp.reports.model import Alarm, Harness, Server
 from pytest_adcp.reports.records import ReportError
 
 HARNESS = Harness("pytest-adcp", "1.0", "1.0")
+STALE = Alarm(True, 0, 0, "nothing failed; 1 entry of k.yaml stale or expired")
 NASTY = "</style><script>alert(1)</script>\u202e<img src=x onerror=alert(1)>\x1b[31m"
 
 
@@ -59,7 +60,8 @@ def shard(
 
 
 def three(folder: Path) -> list[Path]:
-    return [shard(folder, 0, result("a"), result("b", 1)), shard(folder, 1, result("c", 6, reached=False))]
+    stale = result("b", 1, verdict=Verdict.CONFORMANT, alarm=STALE, stale=("k.yaml, line 4: it is stale",))
+    return [shard(folder, 0, result("a"), stale), shard(folder, 1, result("c", 6, reached=False))]
 
 
 def refused(paths: list[Path]) -> str:
@@ -78,6 +80,7 @@ def test_the_whole_is_what_the_shards_are(tmp_path: Path) -> None:
     for target in whole.targets:
         assert target.report is not None
         assert (out.parent / target.report.file).read_text() == f"report of {target.name}"
+    assert (whole.targets[1].alarm, whole.targets[1].stale) == (STALE, ("k.yaml, line 4: it is stale",))
     save(whole, out)
     assert load(out) == whole
 
@@ -86,7 +89,10 @@ def test_what_is_no_whole_is_refused(tmp_path: Path) -> None:
     first, second = three(tmp_path)
     assert refused([]).startswith("nothing to merge")
     assert refused([first]) == "1 shard missing: 1/2"
-    assert refused([first, second, first]).endswith("fleet.json: shard 0/2, as " + f"{first} is")
+    assert refused([first, second, first]) == f"{first} is there twice: each shard is merged once"
+    copy = first.with_name("copy.json")
+    copy.write_bytes(first.read_bytes())
+    assert refused([first, copy]) == f"{copy} is shard 0/2 too, as {first} is: each shard is merged once"
     other = replace(load(second), harness=Harness("pytest-adcp", "1.1", "1.1"))
     save(other, second)
     assert "judged by pytest-adcp 1.1 (rules 1.1), and" in refused([first, second])
@@ -130,7 +136,8 @@ def test_a_report_that_is_not_what_was_written_is_refused(tmp_path: Path) -> Non
     [
         ("", "line 1: not JSON"),
         ("[]", "no report of a fleet"),
-        ('{"schema_version": "1", "targets": []}', "no report of a fleet"),
+        ('{"schema_version": "1", "targets": []}', "this is the report of one run and no report of a fleet"),
+        ('{"schema_version": "1", "calls": []}', "no report of a fleet (no fleet.json of pytest-adcp)"),
         ('{"schema_version": "2", "listed": {}}', 'reads schema_version "1", not "2"'),
         ('{"schema_version": "1", "listed": {"targets": -1}}', "is a required property"),
         ("[" * 100_000, "not JSON that can be read"),
@@ -141,19 +148,45 @@ def test_a_file_that_is_no_fleet_is_refused(tmp_path: Path, text: str, words: st
     assert words in refused([tmp_path / "fleet.json"])
 
 
-def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     parser = argparse.ArgumentParser()
     register(parser.add_subparsers(required=True))
+
+    def done(*words: object) -> int:
+        arguments = parser.parse_args(list(map(str, words)))
+        return arguments.run(arguments)
+
+    out, summary = tmp_path / "whole.json", tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert done("merge", "-o", out, *three(tmp_path)) == 6
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("fleet: 3 targets: 2 conformant, 1 inconclusive, 1 alarm, in ")
+    assert [f"report: {out.with_suffix(kind)}" for kind in (".json", ".html", ".md")] == lines[4:7]
+    assert lines[-1] == "exit code 6: c could not be surveyed; less grave: b fails"
+    page, text = (out.with_suffix(kind).read_text("utf-8") for kind in (".html", ".md"))
+    assert summary.read_text("utf-8") == f"{text}\n"
+    assert done("fleet", out, "-o", tmp_path / "again.html") == 0
+    assert (tmp_path / "again.html").read_text("utf-8") == page
+    out.with_suffix(".md").unlink()
+    assert done("fleet", out, "--md") == 0
+    assert out.with_suffix(".md").read_text("utf-8") == text
+    assert done("fleet", out, "--md", "-o", "-") == 0
+    assert capsys.readouterr().out == text
+
+
+def test_an_output_of_a_merge_that_cannot_be_written_harms_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "whole.json"
+    out.with_suffix(".html").mkdir()
+    parser = argparse.ArgumentParser()
+    register(parser.add_subparsers(required=True))
     arguments = parser.parse_args(["merge", "-o", str(out), *map(str, three(tmp_path))])
     assert arguments.run(arguments) == 6
-    assert capsys.readouterr().out.startswith(
-        "fleet: 3 targets: 1 conformant, 1 nonconformant, 1 inconclusive"
-    )
-    page = out.with_suffix(".html").read_text("utf-8")
-    arguments = parser.parse_args(["fleet", str(out), "-o", str(tmp_path / "again.html")])
-    assert arguments.run(arguments) == 0
-    assert (tmp_path / "again.html").read_text("utf-8") == page
+    assert capsys.readouterr().err == "whole.html could not be written: Is a directory\n"
+    assert out.with_suffix(".md").is_file()
 
 
 @pytest.mark.parametrize(
@@ -231,8 +264,9 @@ def test_a_page_links_to_the_reports_that_are_there(tmp_path: Path) -> None:
 
 def test_the_summary_is_bounded_and_safe() -> None:
     fleet = replace(nasty(), targets=tuple(result(f"n{n}") for n in range(60)))
-    lines = [line for line, _ in fleet_terminal.summary(fleet, file="out/fleet.json")]
-    assert len(lines) == 28
+    lines = [line for line, _ in fleet_terminal.summary(fleet, files=["out/fleet.json"], why="why")]
+    assert len(lines) == 30
+    assert lines[-1] == "why"
     assert "and 35 targets more, in out/fleet.json" in lines
     assert len(fleet_terminal.summary(fleet, verbosity=1)) == 61
     assert len(fleet_terminal.summary(fleet, verbosity=-1)) == 1

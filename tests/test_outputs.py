@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from pytest_adcp.harness.verdict import Outcome
-from pytest_adcp.reports import badge, markdown, model, outputs, sarif
+from pytest_adcp.reports import badge, html, markdown, model, outputs, sarif
 from pytest_adcp.reports.outputs import write_outputs
 from runs import run
-from told_reports import everything, failed, found, report, target
+from told_reports import alarmed, everything, failed, found, report, target
 
 GIVEN = report(target(failed()))
 
@@ -139,5 +139,8 @@ def test_eight_thousand_findings_are_soon_written(tmp_path: Path) -> None:
 
 
 def test_one_report_gives_one_text() -> None:
-    for render in (markdown.render, badge.endpoint, badge.svg, sarif.render):
-        assert render(everything()) == render(model.loads(model.dumps(everything())))
+    for given in (everything(), report(alarmed())):
+        loaded = model.loads(model.dumps(given))
+        assert loaded == given
+        for render in (markdown.render, badge.endpoint, badge.svg, sarif.render, html.render):
+            assert render(given) == render(loaded)

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pytest_adcp.harness.verdict import ExitCode
 from pytest_adcp.reports import __main__ as command
-from pytest_adcp.reports import badge, markdown, model, sarif
+from pytest_adcp.reports import badge, fleet, markdown, model, sarif
 from told_reports import everything, failed, report, target
 
 
@@ -95,6 +96,15 @@ BAD = [
     ),
     (["badge", "good.json", "-o", "."], ". cannot be written: "),
     (["md", "no\x1b[31m.json"], "no\\x1b[31m.json: No such file"),
+    *(
+        (
+            [command, "fleet.json"],
+            "fleet.json: this is the report of a fleet, which `python -m pytest_adcp.reports fleet` reads",
+        )
+        for command in ("html", "md", "badge", "sarif", "verify")
+    ),
+    (["fleet", "good.json"], "good.json: this is the report of one run and no report of a fleet"),
+    (["merge", "-o", "x.json", "good.json"], "`python -m pytest_adcp.reports` reads it with html, md, badge"),
 ]
 
 
@@ -104,6 +114,8 @@ def test_what_cannot_be_done_is_one_line_and_exit_code_2(
 ) -> None:
     (files / "bad.json").write_text("nothing")
     (files / "foreign.json").write_text("{}")
+    harness, listed = model.Harness("pytest-adcp", "1.0", "1.0"), fleet.TargetListDigest(0, "a" * 64)
+    fleet.save(fleet.Fleet(harness, "2026", {}, listed, None, 1.0, ()), files / "fleet.json")
     before = sorted(path.name for path in files.iterdir())
     assert command.main(arguments) == 2
     out, err = capfd.readouterr()
@@ -123,11 +135,20 @@ def test_what_a_report_names_is_only_read_where_it_is_a_file(files: Path, capfd)
 
 
 def test_help_says_what_the_exit_codes_mean(capfd) -> None:
-    for arguments in (["--help"], ["verify", "--help"], ["md", "--help"]):
+    codes = {"verify": [0, 1, 2], "merge": [0, 1, 2, 3, 5, 6]}
+    said = {}
+    for name in ("html", "md", "badge", "sarif", "fleet", "verify", "merge"):
         with pytest.raises(SystemExit) as ended:
-            command.main(arguments)
+            command.main([name, "--help"])
         assert ended.value.code == 0
-        assert "exit codes:\n  0  the output is written" in capfd.readouterr().out
+        said[name] = capfd.readouterr().out.partition("exit codes:\n")[2].splitlines()
+        assert [int(line.split()[0]) for line in said[name]] == codes.get(name, [0, 2])
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    out = capfd.readouterr().out
+    assert "exit codes of html, md, badge, sarif, fleet:\n  0  the output is written\n" in out
+    assert set(out.splitlines()) >= {line for lines in said.values() for line in lines}
+    assert set(codes["merge"]) - {2} == set(ExitCode)
     for arguments in ([], ["paint"], ["md"]):
         with pytest.raises(SystemExit) as ended:
             command.main(arguments)

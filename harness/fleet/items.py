@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
+from pytest_adcp.harness.items import Root, shown, told_report
 from pytest_adcp.harness.verdict import Outcome
 from pytest_adcp.reports import fleet as reported
 
@@ -18,26 +19,13 @@ if TYPE_CHECKING:
     from .session import FleetRun
 
 SURVEY = "survey"  # stands for the families of a target that was not judged
-_LETTERS: dict[str, tuple[str, dict[str, bool]]] = {
-    reported.FAULT: ("E", {"red": True}),
-    Outcome.FAILED: ("F", {"red": True}),
-    Outcome.BLOCKED: ("b", {"yellow": True}),
-    Outcome.ADVISORY: ("a", {"yellow": True}),
-    Outcome.NOT_APPLICABLE: ("-", {}),
-}
+BASELINE = "baseline"  # stands for what is wrong with a target's baseline
 
 
-class Targets(pytest.Collector):
+class Targets(Root):
     """All targets of the run."""
 
     run: FleetRun
-
-    @classmethod
-    def from_parent(cls, parent: pytest.Collector, *, path: Path, run: FleetRun) -> Self:  # type: ignore[override]
-        """Make the root collector."""
-        node: Self = super().from_parent(parent, path=path, name="adcp", nodeid="adcp")
-        node.run = run
-        return node
 
     def collect(self) -> Iterator[pytest.Collector]:
         """Yield a collector a target, the gravest first."""
@@ -60,10 +48,7 @@ class OneTarget(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each family."""
-        families = self.result.families
-        if self.result.problem:
-            families = (*families, _problem(self.result))
-        for family in families:
+        for family in (*self.result.families, *_beside(self.result)):
             item = FamilyItem.of(self, family)
             if self.run.selection.takes_node(item.nodeid):
                 yield item
@@ -112,32 +97,20 @@ def tell(item: FamilyItem) -> None:
     elif outcome == "skipped":
         longrepr = (str(item.path), 0, f"{family.outcome}: {family.message}")
     now = time.time()
-    for phase in (when, "teardown"):
-        called = phase == when
-        report = pytest.TestReport(
-            nodeid=item.nodeid,
-            location=item.location,
-            keywords={item.name: 1},
-            outcome=outcome if called else "passed",  # type: ignore[arg-type]
-            longrepr=longrepr if called else None,
-            when=phase,  # type: ignore[arg-type]
-            duration=0.0,
-            start=now,
-            stop=now,
-            user_properties=item.user_properties,
-        )
-        if called:
-            report.adcp_family = family.outcome  # type: ignore[attr-defined]
-        hook.pytest_runtest_logreport(report=report)
+    report = told_report(item, outcome, longrepr, when=when, start=now, stop=now)
+    report.adcp_family = family.outcome  # type: ignore[attr-defined]
+    if family.outcome == Outcome.KNOWN:
+        report.wasxfail = family.message  # what pytest and JUnit call an expected failure
+    hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logreport(
+        report=told_report(item, "passed", None, when="teardown", start=now, stop=now)
+    )
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
 
 def status(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]]:
     """Return category, letter and word of an item."""
-    outcome: str = report.adcp_family
-    letter, markup = _LETTERS.get(outcome, (".", {"green": True}))
-    category = "error" if outcome == reported.FAULT else outcome
-    return category, letter, ("HARNESS FAULT" if outcome == reported.FAULT else outcome.upper(), markup)
+    return shown(report.adcp_family)
 
 
 def _pytest_outcome(family: reported.FamilyResult) -> tuple[str, str]:
@@ -147,10 +120,15 @@ def _pytest_outcome(family: reported.FamilyResult) -> tuple[str, str]:
     if family.outcome == Outcome.BLOCKED:
         # A blocked MUST is no pass: a failed set-up is what every reader of JUnit shows as "could not be tested".
         return ("failed", "setup") if family.must else ("skipped", "call")
-    return ("skipped" if family.outcome == Outcome.NOT_APPLICABLE else "passed"), "call"
+    skipped = family.outcome in (Outcome.NOT_APPLICABLE, Outcome.KNOWN)
+    return ("skipped" if skipped else "passed"), "call"
 
 
-def _problem(result: reported.TargetResult) -> reported.FamilyResult:
-    outcome = reported.FAULT if result.reached else Outcome.FAILED
-    message = "\n".join(filter(None, (result.problem, result.cure)))
-    return reported.FamilyResult(SURVEY, str(outcome), {}, message)
+def _beside(result: reported.TargetResult) -> Iterator[reported.FamilyResult]:
+    """Yield what makes a target fail, or keeps it from being judged, beside its rules."""
+    if result.problem:
+        outcome = reported.FAULT if result.reached else Outcome.FAILED
+        message = "\n".join(filter(None, (result.problem, result.cure)))
+        yield reported.FamilyResult(SURVEY, str(outcome), {}, message)
+    if result.stale:
+        yield reported.FamilyResult(BASELINE, Outcome.FAILED, {}, "\n".join(result.stale))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -25,11 +25,13 @@ from pytest_adcp.harness.text import one_line, safe
 from pytest_adcp.harness.transcript import Transcript, file_digest
 from pytest_adcp.harness.verdict import Finding, Outcome, count
 from pytest_adcp.reports import build, fleet, model, outputs
+from pytest_adcp.reports.alarms import problem, wrong_entries
 
 TRANSCRIPT = "transcript.jsonl"
 REPORT = "report.json"
 _RULES_TOLD = 20  # of a family
 _SUBJECTS_TOLD = 3  # of a rule
+_ENTRIES_TOLD = 20  # of a baseline, that are stale or expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ class JudgeJob:
             requests=target.survey.requests,
             seconds=target.survey.seconds,
             report=fleet.ReportFile(f"{self.settings.report_dir.name}/{REPORT}", file_digest(file)),
+            alarm=target.alarm,
+            stale=tuple(_stale(target.baseline)),
         )
         if not self.settings.keep_transcript:
             self.transcript.unlink()
@@ -158,6 +162,15 @@ class JudgeJob:
         (target,) = report.targets
         alarm = target.alarm.fails if target.alarm is not None else None
         return report, int(concluded.exit_code(faults=judged.broke, alarm=alarm))
+
+
+def _stale(baseline: model.Baseline | None) -> Iterator[str]:
+    wrong = wrong_entries(baseline)
+    for entry in wrong[:_ENTRIES_TOLD]:
+        assert baseline is not None
+        yield problem(baseline, entry)
+    if len(wrong) > _ENTRIES_TOLD:
+        yield f"and {len(wrong) - _ENTRIES_TOLD} more entries, in report.json"
 
 
 def _families(rules: Sequence[Rule], judged: judging.Found) -> list[fleet.FamilyResult]:

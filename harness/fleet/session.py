@@ -19,12 +19,10 @@ from pytest_adcp.harness.settings import Settings
 from pytest_adcp.harness.text import plural, safe
 from pytest_adcp.harness.verdict import ExitCode
 from pytest_adcp.reports import fleet as reported
-from pytest_adcp.reports import fleet_html, fleet_terminal
+from pytest_adcp.reports import fleet_outputs, fleet_terminal, fleet_words
 
 from .items import FamilyItem, Targets, status, tell
 from .run import FLEET, FleetRunner, fleet_report
-
-_PAGE = "fleet.html"
 
 
 class FleetRun:
@@ -40,6 +38,8 @@ class FleetRun:
         self.report: reported.Fleet | None = None
         self._collected = 0
         self._told: dict[str, str] = {}  # outcomes by node id
+        self._unwritten: list[str] = []
+        self._why = ""  # the exit code and its reason
         self._foreign_failures = 0
         self._is_worker = hasattr(config, "workerinput")
         self._extra = extra_modules(config)
@@ -84,7 +84,7 @@ class FleetRun:
             )
         self.report = fleet_report(self.fleet, self.settings, results, started)
         reported.save(self.report, self.file)
-        fleet_html.save(self.report, self.settings.report_dir / _PAGE)
+        self._unwritten = fleet_outputs.write_beside(self.report, self.file)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -166,9 +166,19 @@ class FleetRun:
         interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
         if self._is_worker or interrupted or self.report is None or session.config.option.collectonly:
             return
-        code = self._of_items() if self._narrowed else self.report.exit_code
+        if self._narrowed:
+            code = self._of_items()
+            self._why = f"exit code {int(code)}: by the items that ran"
+        else:
+            code = self.report.exit_code
+            self._why = fleet_words.ended(self.report)
         passed = (ExitCode.CONFORMANT, ExitCode.NOTHING_SELECTED, ExitCode.INCONCLUSIVE)
-        session.exitstatus = ExitCode.NONCONFORMANT if self._foreign_failures and code in passed else code
+        if self._foreign_failures and code in passed:
+            code = ExitCode.NONCONFORMANT
+            self._why = (
+                f"exit code {int(code)}: {plural(self._foreign_failures, 'test')} beside the fleet failed"
+            )
+        session.exitstatus = code
 
     @property
     def _narrowed(self) -> str:
@@ -191,11 +201,15 @@ class FleetRun:
         """Print the fleet, the gravest target first."""
         if self.report is None or self._is_worker:
             return
+        files = [file for file in (self.file, *fleet_outputs.beside(self.file)) if file.is_file()]
         lines = fleet_terminal.summary(
             self.report,
             verbosity=self.config.option.verbose,
-            file=shown_path(self.file),
+            files=[shown_path(file) for file in files],
             narrowed=self._narrowed,
+            why=self._why,
         )
         for line, markup in lines:
             terminalreporter.write_line(line, **markup)
+        for line in self._unwritten:
+            terminalreporter.write_line(f"adcp: {line}", red=True)
