@@ -7,11 +7,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_adcp.harness.text import plural, safe
 
 from .fleet import Fleet, ReportFile, TargetResult, load, worst_first
-from .records import ReportError
+from .records import ReportError, read_file, read_json
 
 _NAMED = 20  # missing shards
 
@@ -103,16 +104,27 @@ def _report(path: Path, target: TargetResult, folder: Path) -> ReportFile | None
     if not file.resolve().is_relative_to(path.absolute().parent.resolve()):
         raise ReportError(f"{path}: the report of {target.name} lies elsewhere: {safe(target.report.file)}")
     try:
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ReportError(
-            f"{path}: the report of {target.name} does not lie beside it: {file}: {error.strerror or error}"
-        ) from None
+        data = read_file(file)
+    except ReportError as error:
+        raise ReportError(f"{path}: the report of {target.name} does not lie beside it: {error}") from None
+    digest = hashlib.sha256(data).hexdigest()
     if digest != target.report.sha256:
         raise ReportError(
             f"{file}: not the report of {target.name} that {path} speaks of: its SHA-256 is another"
         )
+    if not _agrees(read_json(file, data), target):
+        raise ReportError(
+            f"{path}: it does not say of {target.name} what its report does, {file}: it was changed"
+        )
     return ReportFile(Path(os.path.relpath(file, folder)).as_posix(), digest)
+
+
+def _agrees(report: Any, target: TargetResult) -> bool:
+    """Whether a report of one target, as plain JSON, has the verdict and the counts that the fleet has of it."""
+    match report:
+        case {"targets": [{"verdict": verdict, "counts": counts}]}:
+            return bool(verdict == target.verdict and counts == dict(target.counts))
+    return False
 
 
 def _judge(fleet: Fleet) -> str:

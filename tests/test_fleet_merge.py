@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import json
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -49,7 +50,8 @@ def shard(
     for target in targets:
         file = folder / str(index) / target.name / "report.json"
         file.parent.mkdir(parents=True)
-        file.write_text(f"report of {target.name}")
+        told = {"name": target.name, "verdict": target.verdict, "counts": target.counts}
+        file.write_text(json.dumps({"targets": [told]}))
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         written.append(replace(target, report=ReportFile(f"{target.name}/report.json", digest)))
     listed = TargetListDigest(total, "a" * 64)
@@ -79,7 +81,7 @@ def test_the_whole_is_what_the_shards_are(tmp_path: Path) -> None:
     assert (whole.shard, whole.exit_code, whole.generated_at, whole.seconds) == (None, 6, "2026-01-02", 1.5)
     for target in whole.targets:
         assert target.report is not None
-        assert (out.parent / target.report.file).read_text() == f"report of {target.name}"
+        assert f'"name": "{target.name}"' in (out.parent / target.report.file).read_text()
     assert (whole.targets[1].alarm, whole.targets[1].stale) == (STALE, ("k.yaml, line 4: it is stale",))
     save(whole, out)
     assert load(out) == whole
@@ -124,7 +126,12 @@ def test_a_report_that_is_not_what_was_written_is_refused(tmp_path: Path) -> Non
     report = tmp_path / "0" / "b" / "report.json"
     report.write_text("changed")
     assert "not the report of b that" in refused([first, second])
-    report.unlink()
+    save(
+        replace(load(first), targets=(replace(load(first).targets[0], verdict=Verdict.INCONCLUSIVE),)), first
+    )
+    assert "it does not say of a what its report does" in refused([first, second])
+    first, second = three(tmp_path / "again")
+    (tmp_path / "again" / "0" / "b" / "report.json").unlink()
     assert "the report of b does not lie beside it" in refused([first, second])
     elsewhere = replace(load(first).targets[0], report=ReportFile("../../etc/passwd", "a" * 64))
     save(replace(load(first), targets=(elsewhere,)), first)
