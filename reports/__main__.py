@@ -50,9 +50,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     if _is_there("html"):
-        html = _command(commands, "html", "one page with everything, for people", _html, many=False)
+        html = _command(commands, "html", "one page with everything, for people", _html)
         html.add_argument(
-            "--transcript", type=Path, metavar="FILE", help="the transcript, where it was moved"
+            "--transcript",
+            action="append",
+            default=[],
+            type=Path,
+            metavar="TRANSCRIPT",
+            help="a transcript, where it was moved (again for each)",
         )
     md = _command(commands, "md", "Markdown, for a pull request", _markdown)
     md.add_argument(
@@ -104,8 +109,6 @@ def _command(
     name: str,
     about: str,
     run: Callable[[argparse.Namespace], int],
-    *,
-    many: bool = True,
 ) -> argparse.ArgumentParser:
     """Add a subcommand that turns reports into one text."""
     command = commands.add_parser(
@@ -115,9 +118,7 @@ def _command(
         epilog=epilog(name),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument(
-        "files", type=Path, nargs="+" if many else 1, metavar="FILE", help="report.json; - is stdin"
-    )
+    command.add_argument("files", type=Path, nargs="+", metavar="FILE", help="report.json; - is stdin")
     command.add_argument(
         "-o", dest="out", default=STDOUT, metavar="OUT", help="where to write (default -, stdout)"
     )
@@ -139,16 +140,14 @@ def _html(options: argparse.Namespace) -> int:
     from pytest_adcp.harness.transcript import Transcript, TranscriptError
 
     html = importlib.import_module(f"{__package__}.html")
-    (file,) = options.files
-    report = _load(file)
-    if options.transcript is None:
-        transcript = html.recorded(report, file.parent)
-    else:
-        try:
-            transcript = Transcript.load(options.transcript)
-        except TranscriptError as error:
-            raise ReportError(str(error)) from None
-    return write(html.render(report, transcript), options.out)
+    reports = [_load(file) for file in options.files]
+    try:
+        transcripts = [Transcript.load(file) for file in options.transcript]
+    except TranscriptError as error:
+        raise ReportError(str(error)) from None
+    for report, file in zip(reports, options.files, strict=True):
+        transcripts += html.recorded(report, file.parent)
+    return write(html.render(*reports, transcripts=transcripts), options.out)
 
 
 def _markdown(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ can forget it: markup is text, and what is invisible or turns the direction of r
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -23,6 +23,7 @@ from pytest_adcp.harness.verdict import Outcome, Verdict
 from . import html_groups as groups
 from . import pages
 from .alarms import sentence, told
+from .html_causes import causes
 from .html_excerpt import Excerpts
 from .model import Report, Target
 
@@ -40,27 +41,29 @@ _CODE = re.compile(r"`([^`\n]{1,200})`")
 _WEB_ADDRESS = re.compile(r"https?://[\x21-\x7e]+", re.IGNORECASE)
 
 
-def render(report: Report, transcript: Transcript | None = None) -> str:
-    """Return the page.
+def render(*reports: Report, transcripts: Sequence[Transcript] = ()) -> str:
+    """Return one page.
 
     Args:
-        report: built or loaded.
-        transcript: loaded from the file that the report names (see `recorded`): around what failed, the page then shows
-            the bytes that came. One with another digest than the report's is not used, and the page says so.
+        reports: built or loaded; the targets of all of them follow each other.
+        transcripts: loaded from the files that the reports name (see `recorded`): around what failed, the page then
+            shows the bytes that came. A target whose transcript has another digest is shown without, and the page says
+            so.
     """
-    targets = [
-        _target(target, transcript, number if len(report.targets) > 1 else 0)
-        for number, target in enumerate(report.targets[:_IN_FULL], start=1)
+    targets = [target for report in reports for target in report.targets]
+    views = [
+        _target(target, transcripts, number if len(targets) > 1 else 0)
+        for number, target in enumerate(targets[:_IN_FULL], start=1)
     ]
     css, digest = _style()
     return _template().render(
         css=css,
         style_hash=digest,
-        report=report,
-        when=_when(report.generated_at),
-        targets=targets,
-        others=report.targets[_IN_FULL:],
-        settings=list(groups.flat(report.settings))[:_SETTINGS],
+        harness=reports[0].harness,
+        when=_when(reports[0].generated_at) if len(reports) == 1 else plural(len(reports), "report"),
+        targets=views,
+        others=targets[_IN_FULL:],
+        runs=[_run(report) for report in reports],
     )
 
 
@@ -70,69 +73,103 @@ def save(report: Report, path: Path, transcript: Transcript | None = None) -> No
     Raises:
         OSError: it cannot be written; a page that was there before, of another run, is then gone.
     """
+    transcripts = () if transcript is None else (transcript,)
     try:
-        replace_file(path, [render(report, transcript).encode()], mode=0o644)
+        replace_file(path, [render(report, transcripts=transcripts).encode()], mode=0o644)
     except OSError:
         with suppress(OSError):
             path.unlink()
         raise
 
 
-def recorded(report: Report, folder: Path) -> Transcript | None:
-    """Load the transcript that a report names.
+def recorded(report: Report, folder: Path) -> list[Transcript]:
+    """Load the transcripts that a report names, of the targets that a page shows in full.
 
     Args:
         report: loaded.
         folder: where report.json lies.
 
     Returns:
-        The first that is there and is the one that was judged; None where there is none.
+        Those that are there and are the ones that were judged.
     """
-    for target in report.targets:
-        if target.transcript is None:
+    found = {}
+    for target in report.targets[:_IN_FULL]:
+        if target.transcript is None or target.transcript.sha256 in found:
             continue
         with suppress(TranscriptError, ValueError):  # ValueError: a name with a NUL in it
             file = folder / target.transcript.file
             transcript = Transcript.load(file) if file.is_file() else None
             if transcript is not None and transcript.sha256 == target.transcript.sha256:
-                return transcript
-    return None
+                found[transcript.sha256] = transcript
+    return list(found.values())
 
 
-def _target(target: Target, transcript: Transcript | None, number: int) -> Mapping[str, Any]:
+def _run(report: Report) -> Mapping[str, Any]:
+    """Gather what the template says of one run."""
+    names = [target.name or target.url or "unnamed" for target in report.targets]
+    return {
+        "report": report,
+        "targets": groups.some(names),
+        "settings": list(groups.flat(report.settings))[:_SETTINGS],
+    }
+
+
+def _target(target: Target, transcripts: Sequence[Transcript], number: int) -> Mapping[str, Any]:
     """Gather what the template says of one target; it has a number where it is not the only one."""
-    excerpts, why_not = _excerpts(target, transcript)
+    excerpts, why_not = _excerpts(target, transcripts, alone=not number)
     reasons = groups.reasons(target, Outcome.NOT_APPLICABLE)
+    rules = groups.rules(target)
     return {
         "anchor": f"t{number}-" if number else "",
         "number": number,
         "target": target,
         "headline": groups.headline(target),
-        "alarm": sentence(target.alarm) if target.alarm is not None else "",
-        "failed": groups.causes(target, Outcome.FAILED, excerpts),
-        "known": groups.causes(target, Outcome.KNOWN, excerpts),
-        "alarms": list(told(target, _ALARMS)),
-        "advisory": groups.causes(target, Outcome.ADVISORY, excerpts),
+        "reasons": [
+            it for it in target.reasons if target.diagnosis is None or it != target.diagnosis.message
+        ],
+        "was_judged": bool(target.findings or target.calls),
+        "alarm": _dated(sentence(target.alarm), target) if target.alarm is not None else "",
+        "failed": causes(target, Outcome.FAILED, excerpts),
+        "known": causes(target, Outcome.KNOWN, excerpts),
+        "alarms": [groups.told(it, _heading(it.heading, target)) for it in told(target, _ALARMS)],
+        "advisory": causes(target, Outcome.ADVISORY, excerpts),
         "blocked": groups.reasons(target, Outcome.BLOCKED),
         "inapplicable": reasons[:_REASONS],
         "inapplicable_left": len(reasons[_REASONS:]),
         "matrix": groups.matrix(target),
-        "rules": groups.rules(target),
+        "rules": rules,
+        "remarkable": any(row.is_remarkable for rows in rules.values() for row in rows),
+        "unremarkable": list(groups.unremarkable(rules)),
         "timings": groups.timings(target.calls),
         "left_out": groups.left_out(target),
         "why_no_bytes": why_not,
     }
 
 
-def _excerpts(target: Target, transcript: Transcript | None) -> tuple[Excerpts | None, str]:
+def _dated(text: str, target: Target) -> str:
+    """Return a text that names the earlier report with its date as people write it."""
+    earlier = target.comparison.generated_at if target.comparison is not None else ""
+    return text.replace(earlier, _when(earlier)) if earlier else text
+
+
+def _heading(text: str, target: Target) -> str:
+    """Return a heading for a page, where no word is in capitals."""
+    word, space, rest = text.partition(" ")
+    return f"{word.capitalize()}{space}{_dated(rest, target)}"
+
+
+def _excerpts(
+    target: Target, transcripts: Sequence[Transcript], *, alone: bool
+) -> tuple[Excerpts | None, str]:
     """Return what cuts bytes out of the target's transcript, or why there is nothing to cut."""
     if target.transcript is None:
         return None, "the run kept no transcript" if target.url else ""
-    if transcript is None:
-        return None, "the transcript was not at hand when this page was made"
-    if transcript.sha256 != target.transcript.sha256:
+    for transcript in transcripts:
+        if transcript.sha256 == target.transcript.sha256:
+            return Excerpts(transcript), ""
+    if transcripts and alone:
         return None, "the transcript at hand is not the one that was judged: its SHA-256 is another"
-    return Excerpts(transcript), ""
+    return None, "the transcript was not at hand when this page was made"
 
 
 def _style() -> tuple[object, str]:

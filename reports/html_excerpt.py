@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -17,6 +18,12 @@ _AROUND = 160  # bytes on either side of the place
 _AT = 480  # bytes of the place itself
 _MOST_LOOKED_THROUGH = 4 << 20  # bytes of JSON in which places are looked for, a transcript
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}:,]|[^\s"\[\]{}:,]++', re.DOTALL)
+# A value as a finding quotes it, with words before it or none: of a long text the end is counted, `"abc…" (7 more)`.
+_QUOTED = re.compile(r'(?:(?P<words>[^"\[{]*)[,:] )?(?P<json>["\[{].*)', re.DOTALL)
+_LONGEST_QUOTED = 1000  # characters
+_QUOTED_TOKEN = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*+"?)(?P<more> \(\d+ more\))?|[\[\]{}:,]|[^\s"\[\]{}:,]++', re.DOTALL
+)
 _CONTINUATION = range(0x80, 0xC0)  # bytes inside a UTF-8 character
 
 
@@ -39,6 +46,26 @@ class Excerpt:
     at: str = ""
     after: str = ""
     left: tuple[int, int] = (0, 0)
+
+    def unsaid(self, received: str) -> str:
+        """Return what a finding says that it received, without JSON that can be read here as it came.
+
+        Plain words stay, quoted or not: they are easier to read than the bytes. What is not here to the last sign
+        stays too.
+        """
+        found = _QUOTED.fullmatch(received) if len(received) <= _LONGEST_QUOTED else None
+        return (found["words"] or "") if found and self._shows(found["json"]) else received
+
+    def _shows(self, quoted: str) -> bool:
+        if quoted[0] == '"' and "\\" not in quoted:
+            return False
+        wanted = _tokens(quoted.removesuffix("…"), cut=quoted.endswith("…"))
+        if len(wanted) == 1 and wanted[0].text and wanted[0].text in f"{self.before}{self.at}{self.after}":
+            return True
+        # Only from the place on, or from the beginning, it is certain where a token begins.
+        there = _tokens(f"{self.at}{self.after}", cut=False)
+        starts = range(len(there) - len(wanted) + 1)
+        return any(all(map(_matches, wanted, there[start:])) for start in starts)
 
 
 class Excerpts:
@@ -75,6 +102,44 @@ class Excerpts:
         if exchange.index not in self._readings:
             self._readings[exchange.index] = read(exchange)
         return self._readings[exchange.index]
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A token of JSON; of a string the text, of one that is cut its beginning."""
+
+    text: str
+    is_string: bool = False
+    is_cut: bool = False
+
+
+def _tokens(text: str, *, cut: bool) -> list[_Token]:
+    """Return the tokens of JSON; `cut`: the last one goes on."""
+    found = list(_QUOTED_TOKEN.finditer(text))
+    tokens = []
+    for match in found:
+        is_cut = bool(match["more"]) or (cut and match is found[-1])
+        if literal := match["string"]:
+            tokens.append(
+                _Token(_unquoted(literal.removesuffix('…"') if match["more"] else literal), True, is_cut)
+            )
+        else:
+            tokens.append(_Token(match[0], is_cut=is_cut))
+    return tokens
+
+
+def _matches(wanted: _Token, there: _Token) -> bool:
+    if wanted.is_string is not there.is_string:
+        return False
+    return there.text.startswith(wanted.text) if wanted.is_cut else there.text == wanted.text
+
+
+def _unquoted(literal: str) -> str:
+    """Return the text of a JSON string, or of the beginning of one; its own letters where it is none."""
+    closed = literal if len(literal) > 1 and literal.endswith('"') else f'{literal}"'
+    with suppress(ValueError):
+        return str(json.loads(closed, strict=False))
+    return literal[1:]
 
 
 def _size(place: str, body: bytes) -> str:

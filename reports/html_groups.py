@@ -12,13 +12,10 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import plural, quote
 from pytest_adcp.harness.verdict import Outcome, Verdict, stable_subject
 
-from .compare import Since, since
-from .html_excerpt import Excerpt, Excerpts
-from .model import Call, ReportedFinding, Target
+from .alarms import Section
+from .model import Call, Target
 
 SUBJECTS = 24  # that are named with a message
-FULL = 3  # messages of a rule that are shown in full
-ROWS = 40  # further messages of a rule, a line each
 CALLS = 300  # and tools, and other subjects
 FAMILIES = 60
 SLOWEST = 10
@@ -38,6 +35,8 @@ MARKS = {
     Outcome.BLOCKED: "?",
     Outcome.NOT_APPLICABLE: "n/a",
 }
+# What becomes of most rules, and what is said of those on paper.
+UNREMARKABLE = {Outcome.PASSED: "Passed", Outcome.NOT_APPLICABLE: "Had nothing to judge"}
 _WORST = (
     Outcome.FAILED,
     Outcome.KNOWN,
@@ -54,31 +53,6 @@ class Shown:
 
     names: tuple[str, ...]
     more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """Findings of one rule that say the same: the first stands for all, each of `others` for some that differ."""
-
-    first: ReportedFinding
-    subjects: Shown
-    excerpt: Excerpt | None
-    others: tuple[ReportedFinding, ...]
-    left: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A rule that was broken: its messages in full, then in a line each, then only counted."""
-
-    rule: str
-    level: Level
-    source: str
-    count: int
-    new: int  # of them, since the earlier report
-    messages: tuple[Message, ...]
-    lines: tuple[ReportedFinding, ...]
-    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +130,30 @@ class RuleRow:
     level: Level
     source: str
     numbers: tuple[int | None, ...]  # of each outcome in COLUMNS; None: never
+    worst: Outcome
+
+    @property
+    def is_remarkable(self) -> bool:
+        """Whether something came of it but that it passed or had nothing to judge."""
+        return self.worst not in UNREMARKABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Unremarkable:
+    """Rules that nothing is wrong with, in a few words: their names by family, without the family's."""
+
+    what: str
+    count: int
+    families: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said of the baseline, or of what has changed: some texts are followed by a list."""
+
+    heading: str
+    problems: tuple[str, ...]
+    parts: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,42 +173,6 @@ class Timings:
     left: int
     median: float
     longest: float
-
-
-def causes(target: Target, outcome: Outcome, excerpts: Excerpts | None) -> tuple[Cause, ...]:
-    """Return the broken rules of a target, those that count as MUST first."""
-    groups = by((item for item in target.findings if item.outcome is outcome), lambda item: item.rule)
-    which = since(target)
-    found = [
-        _cause(group, excerpts, sum(which(item) is Since.NEW for item in group)) for group in groups.values()
-    ]
-    return tuple(sorted(found, key=lambda cause: cause.level is not Level.MUST))
-
-
-def _cause(group: Sequence[ReportedFinding], excerpts: Excerpts | None, new: int) -> Cause:
-    messages = list(by(group, lambda item: item.message).values())
-    lines = [same[0] for same in messages[FULL : FULL + ROWS]]
-    return Cause(
-        rule=group[0].rule,
-        level=Level.MUST if any(item.level is Level.MUST for item in group) else Level.SHOULD,
-        source=group[0].source,
-        count=len(group),
-        new=new,
-        messages=tuple(_message(same, excerpts) for same in messages[:FULL]),
-        lines=tuple(lines),
-        left=len(messages) - FULL - len(lines) if len(messages) > FULL else 0,
-    )
-
-
-def _message(same: Sequence[ReportedFinding], excerpts: Excerpts | None) -> Message:
-    first, *rest = by(same, lambda item: (item.expected, item.received, item.fix)).values()
-    return Message(
-        first=first[0],
-        subjects=some(item.subject for item in same),
-        excerpt=excerpts.of(first[0]) if excerpts is not None else None,
-        others=tuple(other[0] for other in rest[:ROWS]),
-        left=len(rest[ROWS:]),
-    )
 
 
 def reasons(target: Target, outcome: Outcome) -> tuple[Reason, ...]:
@@ -256,7 +218,8 @@ def _part(head: str, subjects: Mapping[str, Mapping[str, Counter[Outcome]]], fam
             total.setdefault(family, Counter()).update(counter)
     rows = tuple(_row(name, counts, families) for name, counts in list(subjects.items())[:CALLS])
     return Part(
-        _row("no subject" if head == "-" else head, total, families), rows if len(subjects) > 1 else ()
+        _row("no subject" if head == "-" else head.removesuffix(":"), total, families),
+        rows if len(subjects) > 1 else (),
     )
 
 
@@ -270,9 +233,35 @@ def rules(target: Target) -> dict[str, list[RuleRow]]:
     for rule, group in by(target.findings, lambda item: item.rule).items():
         counts = Counter(item.outcome for item in group)
         numbers = tuple(counts.get(outcome) for outcome in COLUMNS)
-        row = RuleRow(rule, group[0].strength, group[0].source, numbers)
+        worst = next(outcome for outcome in _WORST if counts[outcome])
+        row = RuleRow(rule, group[0].strength, group[0].source, numbers, worst)
         rows.setdefault(rule.rpartition(".")[0] or rule, []).append(row)
     return rows
+
+
+def unremarkable(rules: Mapping[str, Sequence[RuleRow]]) -> Iterator[Unremarkable]:
+    """Yield the rules that passed, then those that had nothing to judge, where there are any."""
+    for outcome, what in UNREMARKABLE.items():
+        families = {
+            family: tuple(row.rule.removeprefix(f"{family}.") for row in rows if row.worst is outcome)
+            for family, rows in rules.items()
+        }
+        count = sum(map(len, families.values()))
+        if count:
+            yield Unremarkable(
+                what, count, tuple((name, leaves) for name, leaves in families.items() if leaves)
+            )
+
+
+def told(section: Section, heading: str) -> Told:
+    """Return what is said of a baseline or a comparison with its lists put together."""
+    parts: list[tuple[str, list[str]]] = []
+    for text in section.paragraphs:
+        if text.startswith("- ") and parts:
+            parts[-1][1].append(text[2:])
+        else:
+            parts.append((text, []))
+    return Told(heading, section.problems, tuple((text, tuple(items)) for text, items in parts))
 
 
 def timings(calls: Sequence[Call]) -> Timings | None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from html_pages import (
     BASELINE,
+    CHANGE,
     COMPARISON,
     PAYLOADS,
     Parsed,
@@ -26,11 +27,13 @@ from html_pages import (
     report,
     rows_of,
     target,
+    text_of,
     unusable,
     with_transcript,
 )
 from pytest_adcp.harness.verdict import Outcome, Verdict
 from pytest_adcp.reports import html
+from pytest_adcp.reports.alarms import alarm_of
 from runs import run
 
 
@@ -64,7 +67,7 @@ def test_foreign_text_stays_text(payload: str) -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_foreign_bytes_stay_text(payload: str, tmp_path: Path) -> None:
     whole, transcript = with_transcript(report(target(findings=few()[:1])), recorded(payload), tmp_path)
-    page = Parsed(html.render(whole, transcript))
+    page = Parsed(html.render(whole, transcripts=[transcript]))
     inert(page)
     assert page.all("mark")
 
@@ -112,7 +115,7 @@ def test_only_addresses_of_the_web_are_links(source: str, is_link: bool) -> None
 
 def test_what_failed_is_said_with_all_that_mends_it(tmp_path: Path) -> None:
     whole, transcript = with_transcript(report(), recorded("camp"), tmp_path)
-    page = Parsed(html.render(whole, transcript))
+    page = Parsed(html.render(whole, transcripts=[transcript]))
     assert page.texts("h1") == ["demo ✗ nonconformant"]
     assert page.texts("mark") == ['{"camp": "camp", "products": "camp"}']
     for text in (
@@ -157,21 +160,21 @@ def test_bytes_are_shown_only_of_the_very_transcript(tmp_path: Path) -> None:
         (replace(transcript, sha256="1" * 64), "its SHA-256 is another"),
         (replace(transcript, sha256=""), "its SHA-256 is another"),
     ):
-        page = Parsed(html.render(whole, given))
+        page = Parsed(html.render(whole, transcripts=[given] if given else []))
         assert not page.all("mark")
         assert words in page.text
     not_kept = replace(whole, targets=(replace(whole.targets[0], transcript=None),))
-    assert "the run kept no transcript" in Parsed(html.render(not_kept, transcript)).text
+    assert "the run kept no transcript" in Parsed(html.render(not_kept, transcripts=[transcript])).text
 
 
 def test_the_transcript_is_looked_for_beside_the_report(tmp_path: Path) -> None:
     whole, transcript = with_transcript(report(), recorded("camp"), tmp_path)
-    assert html.recorded(whole, tmp_path) == transcript
-    assert html.recorded(whole, tmp_path / "elsewhere") is None
+    assert html.recorded(whole, tmp_path) == [transcript]
+    assert html.recorded(whole, tmp_path / "elsewhere") == []
     (tmp_path / "transcript.jsonl").write_bytes(b"{}\n")
-    assert html.recorded(whole, tmp_path) is None
-    assert html.recorded(hostile(whole, "\0"), tmp_path) is None
-    assert html.recorded(hostile(whole, "."), tmp_path) is None
+    assert html.recorded(whole, tmp_path) == []
+    assert html.recorded(hostile(whole, "\0"), tmp_path) == []
+    assert html.recorded(hostile(whole, "."), tmp_path) == []
 
 
 def test_coverage_names_tools_calls_and_families() -> None:
@@ -201,13 +204,56 @@ def test_what_is_known_and_what_has_changed() -> None:
     assert "(✗) 1/1" in page.text
 
 
+def test_changes_are_lists_and_long_ones_are_folded() -> None:
+    changed = replace(COMPARISON, still=tuple(replace(CHANGE, subject=f"x/{n}") for n in range(9)))
+    one = target(findings=few(), comparison=changed, baseline=BASELINE)
+    one = replace(one, alarm=alarm_of(one, only_new=False))
+    page = Parsed(html.render(report(one)))
+    assert "Since 28 November 2026, 12:00 UTC" in page.texts("h2")
+    assert "Baseline baseline.yaml" in page.texts("h2")
+    lists = {
+        len([c for c in it.children if c.name == "li"])
+        for it in page.all("ul")
+        if it.attrs.get("class") == "changes"
+    }
+    assert lists == {1, 9}
+    assert "still failing: 9" in page.texts("summary")
+    assert "new failures: 1" in page.texts("p")
+    (alarm,) = (text_of(it) for it in page.all("p") if it.attrs.get("class") == "alarm bad")
+    assert "new since 28 November 2026, 12:00 UTC" in alarm
+
+
+def test_paper_names_the_rules_that_nothing_is_wrong_with() -> None:
+    many = [finding(f"mcp.tools.rule-number-{n}", Outcome.PASSED, "tools") for n in range(200)]
+    page = Parsed(html.render(report(target(findings=tuple(many)))))
+    (text,) = (" ".join(text_of(it).split()) for it in page.all("p") if it.attrs.get("class") == "on-paper")
+    assert text.startswith("Passed: 200 rules. mcp.tools rule-number-0, rule-number-1, ")
+    assert text.endswith(", rule-number-199")  # however long it gets
+    page = Parsed(html.render(report()))
+    texts = [" ".join(text_of(it).split()) for it in page.all("p") if it.attrs.get("class") == "on-paper"]
+    assert texts == ["Passed: 1 rule. mcp.lifecycle answered"]
+    (table,) = (it for it in page.all("table") if it.attrs["class"] == "plain rules")
+    hidden = [cells_of(row)[0] for row in rows_of(table) if row.attrs.get("class") == "on-screen"]
+    assert hidden == ["mcp.lifecycle.answered"]
+
+
 def test_the_bars_are_as_long_as_the_calls() -> None:
     page = Parsed(html.render(report()))
     assert [rect.attrs["width"] for rect in page.all("rect")] == ["100.0", "50.0", "0.0"]
 
 
 def test_a_server_that_was_not_there() -> None:
-    page = Parsed(html.render(unusable()))
+    whole = unusable()
+    (one,) = whole.targets
+    assert one.diagnosis is not None
+    page = Parsed(
+        html.render(replace(whole, targets=(replace(one, reasons=(one.diagnosis.message, "it is late")),)))
+    )
+    # Nothing is said twice, and nothing of what was not judged.
+    assert page.text.count(one.diagnosis.message) == 1
+    assert "it is late" in page.texts("li")
+    assert "judged as 3.0" not in page.text
+    assert not [it for it in page.all("ul") if it.attrs.get("class") == "tiles"]
     assert "nothing listens at seller.test" in page.text
     assert "start the server" in page.text
     assert "Coverage" not in page.texts("h2")

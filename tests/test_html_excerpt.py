@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from html_pages import finding
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_adcp.harness.jsontext import pointer
+from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.transcript import End, Transcript
 from pytest_adcp.harness.verdict import Outcome
 from pytest_adcp.reports.html_excerpt import Excerpt, Excerpts, locate
@@ -149,3 +151,55 @@ def test_the_work_is_bounded() -> None:
     assert first.at
     assert not second.at  # 3 MB were looked through already; only the beginning is shown
     assert second.after.startswith('{"jsonrpc"')
+
+
+SHOWN = Excerpt(
+    "",
+    before='{"a": "x", "b": ',
+    at='{"name": "q\\"uote", "n": [1, 2], "t": "\\u003cb> long text"}',
+    after="}",
+)
+
+
+@pytest.mark.parametrize(
+    ("received", "unsaid"),
+    [
+        ('{"name": "q\\"uote", "n": [1, 2], "t": "<b> long text"}', ""),
+        ('{"name": "q\\"uote", "n": [1, 2], "t": "<b> lo…" (7 more)}', ""),
+        ('HTTP 200, {"name": "q\\"uote", "n": [1, 2], "t": "<b> l…', "HTTP 200"),
+        ('HTTP 200, {"name": "q\\"u…', "HTTP 200"),
+        ('HTTP 200, {"name": "q\\…', None),  # cut within an escape sequence
+        ('members: ["n", "t"]', None),
+        ("[1, 2]", ""),
+        ("[1, 2, 3]", None),
+        ("[1, 2…", ""),
+        ('"q\\"uote"', ""),
+        ('"q\\"other"', None),
+        ('HTTP 200, "{\\"a\\": \\"x\\", \\"b\\": {\\"na…" (40 more)', "HTTP 200"),
+        ('HTTP 200, "{\\"a\\": \\"y\\""', None),
+        ('"long text"', None),  # plain words read well
+        ('14 characters: "q\\"uote"', "14 characters"),
+        ('U+0022 in "q\\"uote"', None),
+        ('"q\\"uote" and more', None),
+        ('{"name": …}', None),
+        ("no status there", None),
+        ("", None),
+        (f'"\\n{"x" * 2000}"', None),
+    ],
+)
+def test_received_is_said_but_for_what_stands_here(received: str, unsaid: str | None) -> None:
+    assert SHOWN.unsaid(received) == (received if unsaid is None else unsaid)
+
+
+@settings(max_examples=150, deadline=None)
+@given(VALUES, VALUES, st.integers(1, 60))
+def test_only_what_stands_here_is_left_out(value: Any, other: Any, limit: int) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    whole = Excerpt("", at=text)
+    quoted = quote(value, 300)
+    if isinstance(value, dict | list) and "…" not in quoted and not re.search(r"e[+-]?\d|\[\.\.", quoted):
+        assert whole.unsaid(f"HTTP 200, {quoted}") == "HTTP 200"
+    # Of another value nothing is left out, unless it is a part of this one.
+    left = quote(other, 300)
+    if isinstance(other, dict | list) and other and "…" not in left and not whole.unsaid(left):
+        assert json.dumps(other, ensure_ascii=False) in text

@@ -15,6 +15,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+import told_reports
 from evidence import surveyed, tool_result
 from pytest_adcp.harness import text
 from pytest_adcp.harness.baseline import State
@@ -57,6 +58,7 @@ VARIANTS = {
     "client": lambda: report_of(TargetFacts(None, RULES, [], conclude([], gaps=["no vector"]), ["client"])),
     "two": lambda: report_of(facts(tool_result(SUCCESS)), facts(tool_result(ERROR))),
     "hostile": lambda: report(hostile_server()),
+    "alarmed": lambda: told_reports.report(told_reports.alarmed()),
 }
 
 

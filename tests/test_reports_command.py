@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import html_pages
 import pytest
 from pytest_adcp.harness.verdict import ExitCode
 from pytest_adcp.reports import __main__ as command
@@ -62,6 +63,32 @@ def test_sarif_knows_what_the_rules_ask_for(files: Path) -> None:
 def test_several_reports_make_one_output(files: Path, capfdbinary) -> None:
     assert command.main(["badge", "good.json", "report.json", "good.json"]) == 0
     assert json.loads(capfdbinary.readouterr().out)["message"] == "2 of 4 conformant"
+
+
+def test_several_reports_make_one_page_with_the_bytes_of_each(files: Path, capfdbinary) -> None:
+    names = []
+    for text in ("first", "second"):
+        (files / text).mkdir()
+        whole = html_pages.report(html_pages.target(text, findings=html_pages.few()[:1]))
+        whole, _ = html_pages.with_transcript(whole, html_pages.recorded(f"camp {text}"), files / text)
+        model.save(whole, files / text / "report.json")
+        names.append(f"{text}/report.json")
+    assert command.main(["html", *names]) == 0
+    page = html_pages.Parsed(capfdbinary.readouterr().out.decode())
+    assert page.texts("h1") == ["2 targets"]
+    assert [text for text in page.texts("h3") if text.endswith(("first", "second"))] == [
+        "1. first",
+        "2. second",
+    ]
+    assert [text.partition(":")[0] for text in page.texts("mark")] == ['{"camp first"', '{"camp second"']
+    # Moved, but the very one that was judged.
+    (files / "second" / "transcript.jsonl").rename(files / "moved.jsonl")
+    assert command.main(["html", *names, "--transcript", "moved.jsonl", "-o", "page.html"]) == 0
+    assert (files / "page.html").read_text(encoding="utf-8") == page.html
+    assert command.main(["html", *names, "-o", "page.html"]) == 0
+    page = html_pages.Parsed((files / "page.html").read_text(encoding="utf-8"))
+    assert len(page.texts("mark")) == 1
+    assert "the transcript was not at hand when this page was made" in page.text
 
 
 def test_a_report_comes_from_stdin(files: Path, capfdbinary, monkeypatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,17 @@ from html_pages import (
     with_transcript,
 )
 from pytest_adcp.reports import html
-from pytest_adcp.reports.model import Report
+from pytest_adcp.reports.alarms import alarm_of
+from pytest_adcp.reports.model import Report, Target
+
+
+def alarmed() -> Target:
+    one = target(findings=few(), baseline=BASELINE, comparison=COMPARISON)
+    return replace(one, alarm=alarm_of(one, only_new=False))
+
 
 REPORTS = {
-    "one": report(target(findings=few(), baseline=BASELINE, comparison=COMPARISON)),
+    "one": report(alarmed()),
     "several": report(target("one", findings=few()[:1]), target("two", findings=few()[:2])),
     "unusable": unusable(),
     "library": of_a_library(),
@@ -104,6 +112,13 @@ def test_paper_shows_what_the_screen_folds_away(page: Page, tmp_path: Path) -> N
     shown = "it => it.checkVisibility({contentVisibilityAuto: true}) && it.getBoundingClientRect().height > 0"
     assert page.evaluate(f"[...document.querySelectorAll('details:not(.on-screen) pre')].every({shown})")
     assert page.evaluate(f"![...document.querySelectorAll('nav, .on-screen')].some({shown})")
+    printed = ".on-paper, .calls td, .settings tbody td"
+    assert page.evaluate(f"[...document.querySelectorAll('{printed}')].every({shown})")
+    # What is said beside the data is never larger than it.
+    beside = ".note, .count, .spec, .quiet, td.not-applicable"
+    size = "parseFloat(getComputedStyle({}).fontSize)"
+    smaller = f"it => {size.format('it')} <= {size.format('it.parentElement')}"
+    assert page.evaluate(f"[...document.querySelectorAll('{beside}')].every({smaller})")
     assert page.evaluate(f"[...document.querySelectorAll('input')].every({shown})")
     assert page.pdf().startswith(b"%PDF-")
 
