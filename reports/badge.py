@@ -11,7 +11,8 @@ from pytest_adcp.harness.verdict import Verdict
 
 from .alarms import wrong_entries
 from .compare import new_failures
-from .model import Report, Target, json_text
+from .json_text import json_text
+from .model import Report, Target
 
 LABEL = "AdCP"
 

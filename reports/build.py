@@ -23,6 +23,7 @@ from pytest_adcp.harness.transcript import Era, Exchange, Kind, Limits, Survey, 
 from pytest_adcp.harness.verdict import Finding, Judgement, count
 from pytest_adcp.suites.connected_apps.checklist import checklist
 
+from .json_text import json_text
 from .model import (
     Baseline,
     Call,
@@ -38,7 +39,6 @@ from .model import (
     SurveyCost,
     Target,
     TranscriptFile,
-    json_text,
 )
 from .observations import observe
 

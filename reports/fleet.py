@@ -17,7 +17,8 @@ from pytest_adcp.harness.files import replace_file
 from pytest_adcp.harness.text import plural, quote
 from pytest_adcp.harness.verdict import ExitCode, Verdict
 
-from .model import Alarm, Harness, Server, json_text
+from .json_text import json_text
+from .model import Alarm, Harness, Server
 from .records import ReportError, optional, problem, read_file, read_json, record
 
 SCHEMA_VERSION = "1"

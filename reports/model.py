@@ -7,9 +7,8 @@ loaded report is a foreign file, and its text is foreign text.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from pytest_adcp.harness.rules import Level
 from pytest_adcp.harness.text import quote
 from pytest_adcp.harness.verdict import Finding, Outcome, Verdict
 
+from .json_text import laid_out, members
 from .records import ReportError, problem, read_file, read_json
 from .records import optional as _optional
 from .records import record as _record
@@ -28,7 +28,6 @@ from .records import record as _record
 SCHEMA_VERSION = "1"
 
 _SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,47 +256,7 @@ def dumps(report: Report) -> str:
     Raises:
         ValueError: the settings hold NaN or an infinity.
     """
-    version = {"schema_version": report.schema_version}
-    return _laid_out(version | _members(report), _LEVELS) + "\n"
-
-
-def _laid_out(value: Any, levels: int, margin: str = "\n") -> str:
-    """Return a value as JSON with its outer levels indented, and what is deeper in one line.
-
-    A finding a line can be searched and compared; and only JSON without indentation is written by the json module's
-    C code, four times as fast.
-    """
-    value = _members(value) if is_dataclass(value) else value
-    if not levels or not value or not isinstance(value, (Mapping, list, tuple)):
-        return json_text(value)
-    inner = f"{margin}  "
-    if isinstance(value, Mapping):
-        parts = [
-            f"{json_text(str(name))}: {_laid_out(member, levels - 1, inner)}"
-            for name, member in value.items()
-        ]
-        return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}"
-    parts = [_laid_out(item, levels - 1, inner) for item in value]
-    return f"[{inner}{f',{inner}'.join(parts)}{margin}]"
-
-
-def json_text(value: object, *, indent: int | None = None) -> str:
-    """Return a value as JSON that any reader takes; what is no JSON value is written as a string.
-
-    Raises:
-        ValueError: there is NaN or an infinity in it.
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=_members)
-    return _SURROGATE.sub("\ufffd", text)
-
-
-def _members(value: object) -> Any:
-    # dataclasses.asdict copies everything, which takes three times as long as writing it.
-    return (
-        {item.name: getattr(value, item.name) for item in fields(value)}
-        if is_dataclass(value)
-        else str(value)
-    )
+    return laid_out({"schema_version": report.schema_version} | members(report), _LEVELS) + "\n"
 
 
 def save(report: Report, path: Path) -> None:

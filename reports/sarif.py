@@ -16,8 +16,9 @@ from pytest_adcp.harness.verdict import Outcome
 
 from .alarms import problem, sentence, wrong_entries
 from .compare import Since, since
+from .json_text import json_text
 from .marks import link, prose
-from .model import Report, ReportedFinding, Target, json_text
+from .model import Report, ReportedFinding, Target
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RESULTS = 25_000

@@ -126,7 +126,7 @@ CHANGES: dict[str, tuple[Change, list[str]]] = {
     "message": (other_message, ['message: "it is fine" in the report']),
     "one less": (one_less, [f"  {RULE} on initialize: passed by this transcript, not in the report"]),
     "one more": (one_more, ["  mcp.made.up on x\\x1b: passed in the report, not found by this transcript"]),
-    "many": (many, ["findings: 40 of ", "differ, the first 5:"]),
+    "many": (many, ["findings: 40 differ, of ", "by this transcript, the first 5:"]),
     "counts": (
         lambda document: document["targets"][0]["counts"].update(failed=0),
         ["counts: not those of the findings that the report lists"],
