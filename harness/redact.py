@@ -23,9 +23,15 @@ _TOKEN_PREFIX = re.compile(
     r"(?:[Bb]earer|[Bb]asic) |eyJ|(?:sk|pk)[-_]|gh[opsu]_|github_pat_|glpat-|xox[abp]-|AKIA"
 )
 _SCHEME = re.compile(r"(?:Basic|Bearer|Digest|Negotiate) ", re.IGNORECASE)
-# A letter or digit written as a JSON or URL escape, which no encoder does without need.
+# A letter or digit written as a JSON, URL or HTML escape, which no encoder does without need.
 _ALNUM = b"3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]"
-_ESCAPED_LETTER = re.compile(rb"(?<!\\)\\u00(" + _ALNUM + rb")|%(" + _ALNUM + rb")")
+_ESCAPED_LETTER = re.compile(
+    rb"(?<!\\)\\u00(?P<json>" + _ALNUM + rb")|%(?:25){0,3}(?P<url>" + _ALNUM + rb")"
+    rb"|&#[xX]0{0,5}(?P<hex>"
+    + _ALNUM
+    + rb");|&#0{0,5}(?P<decimal>4[89]|5[0-7]|6[5-9]|[78][0-9]|9[0-9]|1[01][0-9]|12[0-2]);"
+)
+_SHORTEST_CORE = 8  # characters of base64
 _MOST_BACKSLASHES = 7  # before an escaped character, in JSON inside JSON inside JSON
 _BACKSLASHES = rf"\\{{1,{_MOST_BACKSLASHES}}}+"
 
@@ -101,7 +107,7 @@ class Redactor:
             return data
         clean = self._data.sub(REDACTED.encode(), data)
         if _ESCAPED_LETTER.search(clean):
-            plain = _ESCAPED_LETTER.sub(lambda match: bytes([int(match[1] or match[2], 16)]), clean)
+            plain = _ESCAPED_LETTER.sub(_letter, clean)
             if self._data.search(plain):
                 return self._data.sub(REDACTED.encode(), plain)
         return clean
@@ -126,10 +132,23 @@ class Redactor:
         return f"{scheme[0] if scheme else ''}{REDACTED}"
 
 
+def _letter(match: re.Match[bytes]) -> bytes:
+    if (decimal := match["decimal"]) is not None:
+        return bytes([int(decimal)])
+    return bytes([int(match["json"] or match["url"] or match["hex"], 16)])
+
+
 def _base64_forms(secret: str) -> set[str]:
+    """Return a secret in base64, by itself and as the part of a longer text that shows it alone."""
     data = secret.encode("utf-8", "surrogatepass")
-    padded = {encode(data).decode() for encode in (base64.b64encode, base64.urlsafe_b64encode)}
-    return padded | {form.rstrip("=") for form in padded}
+    forms: set[str] = set()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        padded = encode(data).decode()
+        forms |= {padded, padded.rstrip("=")}
+        for before in range(3):  # bytes in the group that the secret begins in
+            core = encode(bytes(before) + data).decode()[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+            forms |= {core} if len(core) >= _SHORTEST_CORE else set()
+    return forms
 
 
 def _pattern(secret: str) -> str:
@@ -166,7 +185,7 @@ def _encoded(character: str, backslashes: str = _BACKSLASHES) -> str:
     code = ord(character)
     alternatives = [
         backslashes + _BACKSLASHES.join(rf"u(?i:{unit})" for unit in units),
-        "".join(f"%(?i:{octet})" for octet in octets),
+        "".join(f"%(?:25){{0,3}}(?i:{octet})" for octet in octets),
         f"&#0{{0,5}}{code};",
         f"&#(?i:x0{{0,5}}{code:x});",
     ]

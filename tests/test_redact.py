@@ -121,7 +121,31 @@ def test_other_text_stays_as_it_is() -> None:
     assert Redactor(["", ""]).text("text") == "text"
 
 
-@pytest.mark.parametrize("escape", ["\\u00{:02x}", "\\u00{:02X}", "%{:02X}"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+@pytest.mark.parametrize("before", ["", "u:", "user", "buyer:"])
+@pytest.mark.parametrize("after", ["", "\n", "xy", "tail"])
+def test_in_the_base64_of_a_longer_text(encode: Callable[[bytes], bytes], before: str, after: str) -> None:
+    token = "sk-live_Az09?>~ä"
+    written = encode(f"{before}{token}{after}".encode()).decode()
+    shown = Redactor([token]).text(f"<{written}>")
+    assert "[redacted]" in shown
+    # What is left are the neighbours, and less than a byte of the secret at each end.
+    assert len(shown) <= len("<[redacted]>") + (len(before) + len(after)) * 4 // 3 + 6
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "\\u00{:02x}",
+        "\\u00{:02X}",
+        "%{:02X}",
+        "%25{:02X}",
+        "%252525{:02x}",
+        "&#{};",
+        "&#x{:X};",
+        "&#X00{:x};",
+    ],
+)
 def test_letters_in_escapes_that_nobody_needs(escape: str) -> None:
     token = "sk-live_Az09"
     scrambled = "".join(escape.format(ord(c)) if c.isalnum() else c for c in token)
