@@ -12,16 +12,16 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any
 
+import client_adapters as adapters
 from excerpts import Path, outline
 from faulty_libraries import FAULTS, Changed
 from fuzzed_clients import FAULTS as FUZZED
 from leniency import leniencies
 from pytest_adcp.harness.jsontext import pointer, resolve
-from pytest_adcp.harness.library.command import Behaviour
 from pytest_adcp.harness.library.records import Answer, Declared, Extracted, Library, Limit, Question, Threw
 from pytest_adcp.harness.library.reference import ReferenceLibrary
 from pytest_adcp.harness.library.requirements import actions, requirement
-from pytest_adcp.harness.library.subjects import VectorRun, build, fuzzed, of_rule
+from pytest_adcp.harness.library.subjects import FuzzRun, VectorRun, build, fuzzed, of_rule
 from pytest_adcp.harness.reference.examples import Example, Pair
 from pytest_adcp.harness.rules import Rule, load
 from pytest_adcp.harness.subjects import Entry, Gap
@@ -32,11 +32,10 @@ from pytest_adcp.vectors.loader import UNTOLD, Kind, Transport, Vector, own
 
 OWN = "the harness's own algorithms"
 _DECLARED = 100_000  # UTF-16 units
-_OF_LIMITS = {"client.extraction.limit", "client.extraction.limit-declared"}
+_OF_LIMITS = {"client.extraction.limit"}
 _PLACES: tuple[Path, ...] = (
     ("structuredContent",),
-    ("content", "0"),
-    ("content", "1"),
+    *(("content", str(item)) for item in range(5)),
     ("error", "data"),
     ("task", "artifacts", "0", "parts"),
     ("artifacts", "0", "parts"),
@@ -200,22 +199,16 @@ HOW = {
     "actions.no-error": "A client that tries again where no error can be extracted.",
     "actions.retry-after": "A client that waits as long as it is told to.",
     "extractor.answers": "A library that ends with exit code 3.",
-    "extractor.protocol": "An extractor that answers a request twice.",
 }
 FAULTY: Mapping[str, Faulty] = {
     **{f"client.{name}": Faulty(how, FAULTS[f"client.{name}"]) for name, how in HOW.items()},
     "client.extraction.limit": Faulty(
         "A library that declares 100,000 UTF-16 units and reads one less.", Limited(Limit(_DECLARED), _DECLARED - 1)
     ),
-    "client.extraction.limit-declared": Faulty("A library that declares no limit.", Limited(Limit(None), None)),
     "client.extraction.depth": Faulty("A library that refuses what is nested deeply.", Shallow()),
     "client.extractor.path": Faulty(
         "An extractor that says text_fallback whatever it read.",
         Changed(lambda *it: Extracted(it[2].data, "text_fallback")),
-    ),
-    "client.extractor.output": Faulty(
-        "An extractor that prints a line of its own.",
-        Changed(lambda *it: it[2], behaviour=Behaviour(('"debug"',), ())),
     ),
     "client.a2a.envelope": _a2a("A library that does not open envelopes.", _stays_in_the_envelope),
     "client.a2a.states": _a2a("A library that knows the states of A2A 0.3 alone.", _knows_old_states_only),
@@ -236,7 +229,7 @@ FAULTY: Mapping[str, Faulty] = {
     "client.fuzz.agrees": Faulty("A library that takes NaN for JSON, as Python's json does.", FUZZED["TakesNaN"]()),
     "client.a2a.error-validation": _a2a("A library that takes an error without a code, or with a long one.", _takes_any_code),
 }  # fmt: skip
-QUICK = frozenset(FAULTY) - {"client.fuzz.agrees"}  # which take no time to record again
+QUICK = frozenset({*FAULTY, *adapters.FAULTY}) - {"client.fuzz.agrees"}  # which take no time to record again
 
 
 def rules() -> Mapping[str, Rule]:
@@ -250,6 +243,8 @@ def pair(rule: Rule) -> Pair:
     Raises:
         LookupError: the library that is to break it does not.
     """
+    if rule.id in adapters.FAULTY:
+        return adapters.pair(rule)
     faulty = FAULTY[rule.id]
     fails = _first(rule, faulty, (Outcome.FAILED, Outcome.ADVISORY))
     if fails is None:
@@ -258,10 +253,11 @@ def pair(rule: Rule) -> Pair:
         Limited(Limit(_DECLARED), _DECLARED) if rule.id == "client.extraction.limit" else ReferenceLibrary()
     )
     passes = _first(rule, Faulty(OWN, right), (Outcome.PASSED,), like=fails.subject)
-    if passes is not None and passes.request == fails.request:
+    if passes is None:
+        raise LookupError(f"{rule.id}: {OWN} do not pass it")
+    if passes.request == fails.request:
         passes = replace(passes, request=())
-    why = "" if passes else "It says nothing of a library that does it right."
-    return Pair(fails, passes, why, leniencies(rule))
+    return Pair(fails, passes, leniencies(rule))
 
 
 def _first(rule: Rule, library: Faulty, outcomes: tuple[Outcome, ...], like: str = "") -> Example | None:
@@ -275,6 +271,8 @@ def _first(rule: Rule, library: Faulty, outcomes: tuple[Outcome, ...], like: str
         if like and isinstance(entry, VectorRun) and _subject(entry) != like:
             continue
         finding = judge(rule, entry)
+        if like and finding.subject != like and isinstance(entry, FuzzRun):
+            continue
         if finding.outcome is outcomes[0]:
             return _example(entry, finding, library.how)
         if weaker is None and finding.outcome in outcomes:
@@ -310,6 +308,18 @@ def _vectors() -> Mapping[str, list[Vector]]:
     return found
 
 
+@cache
+def _generated() -> tuple[dict[str, Any], Question]:
+    """Return the vector of the first disagreement that fuzzing the faulty library finds, and the question of it."""
+    rule, library = rules()["client.fuzz.agrees"], FAULTY["client.fuzz.agrees"].library
+    finding = next(f for e in _entries(rule, library) if (f := judge(rule, e)).outcome is Outcome.FAILED)
+    vector = json.loads(finding.further[0].removeprefix("the vector: "))
+    kind, _, _ = finding.subject.partition("/")
+    return vector, Question(
+        Kind(finding.subject.rpartition("/")[2]), Transport(kind), json.dumps(vector["response"])
+    )
+
+
 def _few() -> list[Vector]:
     """Return some vectors for the rules that are tried on every one."""
     return [v for v in own() if v.kind is Kind.SUCCESS and v.transport is Transport.MCP and v.limit is None][
@@ -332,17 +342,22 @@ def _telling(response: Any) -> list[Path]:
 def _example(entry: Entry, finding: Finding, how: str) -> Example:
     request: list[str] = []
     response: list[str] = []
+    size = 0
     if isinstance(entry, VectorRun):
         answer = entry.answer
         request = outline(entry.vector.response, _telling(entry.vector.response))
+        size = len(json.dumps(entry.vector.response))
         response = [shown(answer)]
         if isinstance(answer, Extracted) and answer.action is not None and "actions" in finding.rule:
             waits = "" if answer.retry_after is UNTOLD else f", retry_after: {json.dumps(answer.retry_after)}"
             response.append(f"action: {answer.action}{waits}")
         elif isinstance(answer, Extracted) and finding.rule == "client.extractor.path":
             response.append(f"path: {answer.path}")
-    elif finding.further:
-        request = [finding.further[0]]
+    elif isinstance(entry, FuzzRun):
+        vector, found = _generated()
+        request = outline(vector["response"], _telling(vector["response"]))
+        (answer,) = entry.library.ask([found])
+        response = [shown(answer)]
     return Example(
         fault="",
         how=how,
@@ -355,4 +370,5 @@ def _example(entry: Entry, finding: Finding, how: str) -> Example:
         fix=finding.fix if finding.fix != rules()[finding.rule].fix else "",
         request=tuple(request),
         response=tuple(response),
+        size=size,
     )

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pytest_adcp.harness.jsontext import equal, parse, pointer
 from pytest_adcp.harness.text import quote, safe
 from pytest_adcp.harness.transcript import End, Exchange, Request, Transcript
+from pytest_adcp.harness.urls import is_loopback
 
 LINES = 15  # of a body
 WIDTH = 150
@@ -80,7 +81,11 @@ def _fitted(value: Any, paths: set[Path], lines: int) -> list[str]:
     tail = len(list(itertools.takewhile(lambda line: set(line) <= set(" }],…"), reversed(found))))
     closing = "".join(line.strip() for line in found[len(found) - tail :])
     kept = [*found[: len(found) - tail], closing]
-    return kept if len(kept) <= lines else [*kept[: lines - 2], "…", closing]
+    return (
+        kept
+        if len(kept) <= lines
+        else [*kept[: lines - 2], f"… ({len(kept) - lines + 1} lines left out)", closing]
+    )
 
 
 def _outlined(value: Any, paths: set[Path], siblings: int, members: int, pad: str) -> Iterator[str]:
@@ -96,14 +101,14 @@ def _outlined(value: Any, paths: set[Path], siblings: int, members: int, pad: st
         return
     yield brackets[0]
     kept = _kept([name for _, name, _ in items], heads, siblings if brackets == "{}" else 0)
-    left_out = False
+    left_out = 0
     for position, (label, name, item) in enumerate(items):
         if name not in kept:
-            if not left_out:
-                yield f"{pad}  …"
-            left_out = True
+            left_out += 1
+            if position == len(items) - 1 or items[position + 1][1] in kept:
+                yield f"{pad}  … ({left_out} left out)"
+                left_out = 0
             continue
-        left_out = False
         comma = "," if position < len(items) - 1 else ""
         if name in heads:
             inner = {path[1:] for path in paths if path and path[0] == name}
@@ -174,7 +179,7 @@ def raw(text: str, offset: int = 0) -> list[str]:
         shown.append(_window(pieces[index], offset - starts[index] if index == hit else 0))
     before = [f"… ({first} lines before)"] if first else []
     left = len(pieces) - first - LINES
-    return [*before, *shown, *([f"… ({left} lines more)"] if left > 0 else [])]
+    return [*before, *shown, *([f"… ({left} lines after)"] if left > 0 else [])]
 
 
 def _window(line: str, place: int) -> str:
@@ -182,7 +187,9 @@ def _window(line: str, place: int) -> str:
         return safe(line, 2 * WIDTH)
     start = max(0, min(place - WIDTH // 3, len(line) - WIDTH))
     part = line[start : start + WIDTH]
-    return f"{'…' if start else ''}{safe(part, 2 * WIDTH)}{'…' if start + WIDTH < len(line) else ''}"
+    before = f"({start} before) …" if start else ""
+    after = f"… ({len(line) - start - WIDTH} more)" if start + WIDTH < len(line) else ""
+    return f"{before}{safe(part, 2 * WIDTH)}{after}"
 
 
 def first_difference(one: str, other: str) -> int:
@@ -274,7 +281,7 @@ class Plain:
 
     def __init__(self, transcript: Transcript) -> None:
         url = urlsplit(transcript.survey.url)
-        self._names = {url.netloc: "seller.example"}
+        self._names = {url.netloc: "seller.example"} if is_loopback(url.hostname or "") else {}
         self._now = datetime.fromisoformat(transcript.survey.started_at)
         self._today = self._now.replace(hour=0, minute=0, second=0, microsecond=0)
         self._ids: dict[str, str] = {}
@@ -289,7 +296,10 @@ class Plain:
         """Return a text without what is of one run."""
         for name, value in self._names.items():
             if name in text:
-                self._names[name] = value or f"session-{sum(map(bool, self._names.values()))}"
+                self._names[name] = (
+                    value
+                    or f"session-{1 + sum(name.startswith('session-') for name in self._names.values())}"
+                )
                 text = text.replace(name, self._names[name])
         text = _TIME.sub(self._time, text)
         text = _UUID.sub(lambda found: self._id(found[0]), text)

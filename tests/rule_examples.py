@@ -3,66 +3,32 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
-import excerpts
-from bundle import validators
-from excerpts import Plain
 from leniency import leniencies
-from pytest_adcp.harness.calls import Expect
-from pytest_adcp.harness.evidence import Evidence
-from pytest_adcp.harness.plan import AppRequest, ConfiguredCall
-from pytest_adcp.harness.reading import Document
 from pytest_adcp.harness.reference.examples import Example, Pair
 from pytest_adcp.harness.rules import Judged, Profile, Rule, load
 from pytest_adcp.harness.seller.exchange import Hooks
 from pytest_adcp.harness.seller.faults import Fault, faults
-from pytest_adcp.harness.seller.options import FOR_APPS, Answers, Eras, SellerOptions
-from pytest_adcp.harness.seller.server import running
-from pytest_adcp.harness.settings import DEMO_ACCOUNT
-from pytest_adcp.harness.target import Credentials
-from pytest_adcp.harness.tasks import catalogue
-from pytest_adcp.harness.transcript import End, Exchange, Limits
-from pytest_adcp.harness.verdict import Finding, Outcome, judge
+from pytest_adcp.harness.seller.options import Answers, Eras
+from pytest_adcp.harness.transcript import Exchange
+from pytest_adcp.harness.verdict import Finding, Outcome
 from pytest_adcp.suites import CONNECTED_APPS, CORE
-from surveys import survey
+from rule_recordings import PATIENT, QUICK, Recorded, loaded, record, reduced, under
+from rule_shown import exchanges_of, show
 
-CLEAN = "the reference seller without a fault"
-# One call after the other, so that the ids are the same in each run.
-_LIMITS = Limits(request_timeout=2.0, survey_timeout=30.0, concurrency=1)
-# Where a fault shows in calls side by side, or takes long.
-_PATIENT = Limits(request_timeout=10.0, survey_timeout=90.0)
-_READ = 1 << 20  # bytes of a body that are looked at
-_BYTES = {Judged.STREAM, Judged.LISTENING, Judged.CLOSING, Judged.SUBSCRIPTION}
-_SHOWN_AS_BYTES = ("mcp.sse.",)
-WHY_NONE = {
-    "connected-apps.https-443": "It needs a server with a public name and certificate: "
-    "the reference seller is reached over loopback alone, where the rule does not apply.",
+# What these rules judge is advised against by another rule, so no seller without a fault has it.
+ONLY_WITH = {
+    "mcp.http.redirect": "redirect",
+    "adcp.extraction.json-text": "text-only",
+    "adcp.extraction.text-size": "text-only",
 }
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A survey of a seller, judged."""
-
-    fault: Fault | None
-    evidence: Evidence
-    findings: tuple[Finding, ...]
-
-    def of(self, rule: str, *outcomes: Outcome) -> list[Finding]:
-        return [f for f in self.findings if f.rule == rule and f.outcome in outcomes]
-
-    def exchange(self, index: int | None) -> Exchange | None:
-        return None if index is None else self.evidence.transcript.exchanges[index]
-
-    @property
-    def how(self) -> str:
-        return self.fault.says if self.fault else CLEAN
+# Of the seller on loopback nothing can be said here: its recording is told as if it had been made under these addresses.
+PUBLIC = {"connected-apps.https-443": ("http://seller.example:8080", "https://seller.example")}
 
 
 @cache
@@ -87,30 +53,78 @@ def fault_for(rule: Rule) -> Fault | None:
     return min(at_level or breaking, key=burden, default=None)
 
 
-def record(fault: Fault | None, like: Fault | None = None, limits: Limits = _LIMITS) -> Recorded:
-    """Survey and judge a seller with a fault, or one without that is asked the same as one with `like`."""
-    asked = fault or like or Fault("", "", Hooks())
-    for_apps = asked.is_for_apps
-    needs = {**FOR_APPS, **asked.needs} if for_apps else dict(asked.needs)
-    calls = [ConfiguredCall(**{**call, "expect": Expect(call.get("expect", "any"))}) for call in asked.calls]
-    mutating = asked.mutating or any(
-        catalogue()[call.tool].mutating for call in calls if call.tool in catalogue()
+@dataclass(frozen=True)
+class Two:
+    """A recording that breaks a rule and one that keeps it, each with no more than the rule needs."""
+
+    rule: Rule
+    faulty: Recorded
+    clean: Recorded
+
+    @property
+    def pair(self) -> Pair:
+        """The examples that they give.
+
+        Raises:
+            LookupError: they do not break and keep the rule.
+        """
+        bad = worst(self.rule, self.faulty)
+        good = best(self.rule, self.clean, bad.subject)
+        fails, passes = show(self.rule, self.faulty, bad, self.clean, good)
+        if self.rule.id in PUBLIC:
+            fails, passes = (
+                replace(
+                    each,
+                    how=f"the reference seller at {origin}",
+                    request=(f"(to {origin}/v1/mcp)", *each.request),
+                )
+                for each, origin in zip((fails, passes), PUBLIC[self.rule.id], strict=True)
+            )
+        return Pair(fails, passes, leniencies(self.rule))
+
+
+def worst(rule: Rule, faulty: Recorded) -> Finding:
+    """Return the finding that shows how a rule is broken.
+
+    Raises:
+        LookupError: it is not.
+    """
+    bad = faulty.of(rule, Outcome.FAILED, Outcome.ADVISORY)
+    if not bad:
+        raise LookupError(f"{rule.id}: this breaks it no more: {faulty.how} (are AdCP's schemas there?)")
+    strong = [finding for finding in bad if finding.outcome is Outcome.FAILED] or bad
+    return next((finding for finding in strong if finding.pointer is not None), strong[0])
+
+
+def best(rule: Rule, clean: Recorded, subject: str) -> Finding:
+    """Return where a rule passes: at the same place, else elsewhere.
+
+    Raises:
+        LookupError: it does not.
+    """
+    passed = clean.of(rule, Outcome.PASSED)
+    if not passed:
+        raise LookupError(f"{rule.id}: does not pass: {clean.how}")
+    return next((finding for finding in passed if finding.subject == subject), passed[0])
+
+
+def stored(rule: Rule, pair: Pair) -> Two:
+    """Return the recordings that the examples of a rule were made of.
+
+    Raises:
+        KeyError: they are not there, or a fault is not.
+    """
+    of = {side: _fault(example) for side, example in (("fails", pair.fails), ("passes", pair.passes))}
+    asked = of["passes"] or of["fails"] or Fault("", "", Hooks())
+    return Two(
+        rule,
+        Recorded(of["fails"], of["fails"] or asked, loaded(rule, "fails")),
+        Recorded(of["passes"], asked, loaded(rule, "passes")),
     )
-    with running(SellerOptions(fault=fault.name if fault else None, **needs)) as url:
-        transcript = survey(
-            url,
-            limits=limits,
-            calls=calls,
-            credentials=Credentials(bearer=asked.needs.get("bearer")),
-            allow_mutating=mutating,
-            sandbox_account=DEMO_ACCOUNT,
-            interop=asked.interop,
-            **({"app": AppRequest(), **asked.asks} if for_apps else {}),
-        )
-    evidence = Evidence(transcript, schemas=None if for_apps else validators(), production=asked.production)
-    chosen = [r for r in rules().values() if (r.profile is Profile.CONNECTED_APPS) is for_apps]
-    found = [judge(rule, entry) for rule in chosen for entry in evidence.of(rule)]
-    return Recorded(fault, evidence, tuple(found))
+
+
+def _fault(example: Example) -> Fault | None:
+    return faults()[example.fault] if example.fault else None
 
 
 def _key(fault: Fault) -> tuple[Any, ...]:
@@ -138,36 +152,39 @@ class Recorder:
             self._faulty |= zip(chosen, done[0], strict=True)
             self._clean |= zip(twins, done[1], strict=True)
 
-    def pair(self, rule: Rule, *, search: bool = True) -> Pair:
-        """Return the examples of a rule.
-
-        Args:
-            search: whether sellers of other kinds are tried where the usual one gives nothing that passes.
+    def two(self, rule: Rule) -> Two:
+        """Return the recordings of a rule.
 
         Raises:
-            LookupError: the fault that is to break it does not.
+            LookupError: the fault that is to break it does not, or no seller passes it.
         """
-        lenient = leniencies(rule)
+        whole = self._whole(rule)
+        bad = worst(rule, whole.faulty)
+        good = best(rule, whole.clean, bad.subject)
+        sent, came, _ = exchanges_of(whole.faulty, bad, whole.clean, good)
+        return Two(
+            rule,
+            reduced(whole.faulty, rule, lambda part: worst(rule, part), _indices(sent)),
+            reduced(whole.clean, rule, lambda part: best(rule, part, bad.subject), _indices(came)),
+        )
+
+    def _whole(self, rule: Rule) -> Two:
         fault = fault_for(rule)
         if fault is None:
-            return Pair(None, None, WHY_NONE[rule.id], lenient)
-        faulty = self._run(fault)
-        bad = faulty.of(rule.id, Outcome.FAILED, Outcome.ADVISORY)
-        if not bad:
-            faulty = self._faulty[fault.name] = record(fault, limits=_PATIENT)
-            bad = faulty.of(rule.id, Outcome.FAILED, Outcome.ADVISORY)
-        if not bad:
-            raise LookupError(f"{rule.id}: {fault.name} breaks it no more (are AdCP's schemas there?)")
-        strong = [f for f in bad if f.outcome is Outcome.FAILED] or bad
-        finding = next((f for f in strong if f.pointer is not None), strong[0])
-        twin = self._twin(fault)
-        good = self._passing(rule, finding, twin, search=search)
-        if good is None:
-            fails, _ = show(rule, faulty, finding, None, None)
-            return Pair(fails, None, _why_none(rule, twin), lenient)
-        where, passed = good
-        fails, passes = show(rule, faulty, finding, where, passed)
-        return Pair(fails, passes, "", lenient)
+            like = Fault("", "", Hooks(), frozenset({rule.id}))
+            here = self._twin(like)
+            return Two(rule, *(under(here, origin) for origin in PUBLIC[rule.id]))
+        # Streams are held open beside a call only where there may be two requests at a time.
+        limits = PATIENT if rule.judged is Judged.LISTENING else QUICK
+        for tried in dict.fromkeys((limits, PATIENT)):
+            faulty = self._run(fault) if tried is QUICK else record(fault, limits=tried)
+            if faulty.of(rule, Outcome.FAILED, Outcome.ADVISORY):
+                break
+        twin = self._twin(fault) if limits is QUICK else record(None, fault, limits)
+        for clean in itertools.chain([twin], self._others(rule)):
+            if clean.of(rule, Outcome.PASSED):
+                return Two(rule, faulty, clean)
+        raise LookupError(f"{rule.id}: no seller passes it")
 
     def _run(self, fault: Fault) -> Recorded:
         if fault.name not in self._faulty:
@@ -180,197 +197,21 @@ class Recorder:
             self._clean[key] = record(None, like=fault)
         return self._clean[key]
 
-    def _passing(
-        self, rule: Rule, bad: Finding, twin: Recorded, *, search: bool
-    ) -> tuple[Recorded, Finding] | None:
-        """Return where the rule passes: at the same place, else elsewhere, else in a seller with another fault."""
-        passed = twin.of(rule.id, Outcome.PASSED)
-        same = [finding for finding in passed if finding.subject == bad.subject]
-        if same or passed:
-            return twin, (same or passed)[0]
-        if not search:
-            return None
-        for other in self._variants(rule):
-            if found := other.of(rule.id, Outcome.PASSED):
-                return other, found[0]
-        for fault in _near(rule):
-            found = self._run(fault).of(rule.id, Outcome.PASSED)
-            if found:
-                return self._run(fault), found[0]
-        return None
-
-    def _variants(self, rule: Rule) -> Iterator[Recorded]:
-        """Yield sellers without a fault that answer in other ways."""
+    def _others(self, rule: Rule) -> Iterator[Recorded]:
+        """Yield other sellers that conform, where the plain one has nothing that a rule judges."""
+        if rule.id in ONLY_WITH:
+            yield self._run(faults()[ONLY_WITH[rule.id]])
         for_apps = rule.profile is Profile.CONNECTED_APPS
+        of_rules = frozenset({"connected-apps."}) if for_apps else frozenset()
+        yield self._twin(Fault("", "", Hooks(), of_rules))
+        for fault in faults().values():
+            if fault.is_legal and fault.is_for_apps is for_apps:
+                yield self._run(fault)
         for eras, answers in itertools.product((Eras.BOTH, Eras.HANDSHAKE, Eras.STATELESS), Answers):
-            of_rules = frozenset({"connected-apps."}) if for_apps else frozenset()
-            like = Fault("", "", Hooks(), of_rules, needs={"eras": eras, "answers": answers}, mutating=True)
-            if _key(like) not in self._clean:
-                self._clean[_key(like)] = record(None, like)
-            yield self._clean[_key(like)]
+            yield self._twin(
+                Fault("", "", Hooks(), of_rules, needs={"eras": eras, "answers": answers}, mutating=True)
+            )
 
 
-def _why_none(rule: Rule, twin: Recorded) -> str:
-    """Say why a rule has no example that passes: what it says to the seller without the fault."""
-    (first, *_) = twin.of(rule.id, *Outcome)
-    told = Plain(twin.evidence.transcript)(first.message)
-    return f"Without the fault the reference seller gives it nothing to judge ({told})."
-
-
-def _near(rule: Rule) -> Iterator[Fault]:
-    """Yield faults under which a rule may find something to judge, and pass: those that show the others of its family."""
-    family = [other for other in rules().values() if other.family == rule.family]
-    for fault in {fault.name: fault for fault in map(fault_for, family) if fault is not None}.values():
-        if rule.id not in fault.fails | fault.advises | fault.fails_schema:
-            yield fault
-
-
-def show(
-    rule: Rule, faulty: Recorded, bad: Finding, clean: Recorded | None, good: Finding | None
-) -> tuple[Example, Example | None]:
-    """Return a finding and its twin as examples, cut to where they differ."""
-    sent = faulty.exchange(bad.exchange)
-    if clean is None or good is None:
-        only = Bodies(rule, bad.pointer, Side(faulty, sent), Side(faulty, None))
-        return _example(faulty, bad, sent, only.bad), None
-    came = clean.exchange(good.exchange)
-    if bad.subject == good.subject and not _differ(Side(faulty, sent), Side(clean, came), bad.pointer):
-        sent, came = _elsewhere(faulty, clean, bad.pointer) or (sent, came)
-    bodies = Bodies(rule, bad.pointer, Side(faulty, sent), Side(clean, came))
-    fails = _example(faulty, bad, sent, bodies.bad)
-    passes = _example(clean, good, came, bodies.good)
-    return fails, replace(passes, request=() if passes.request == fails.request else passes.request)
-
-
-def _elsewhere(faulty: Recorded, clean: Recorded, pointer: str | None) -> tuple[Exchange, Exchange] | None:
-    """Return the exchange that a finding about several is about: the first that differs at its place."""
-    twins = {(e.kind, e.subject, e.attempt): e for e in clean.evidence.transcript.exchanges}
-    for exchange in faulty.evidence.transcript.exchanges:
-        twin = twins.get((exchange.kind, exchange.subject, exchange.attempt))
-        if twin is not None and _differ(Side(faulty, exchange), Side(clean, twin), pointer):
-            return exchange, twin
-    return None
-
-
-def _differ(one: Side, other: Side, pointer: str | None) -> bool:
-    """Whether two answers differ at a place, or anywhere where there is none."""
-    if one.exchange is None or other.exchange is None:
-        return False
-    if not pointer:
-        return one.text != other.text or one.exchange.redirects != other.exchange.redirects
-    path = excerpts.path_of(pointer)
-    found = [
-        (excerpts.nearest(side.value, path), Plain(side.recorded.evidence.transcript))
-        for side in (one, other)
-    ]
-    here, there = (plain(json.dumps(value)) if reached == path else None for (value, reached), plain in found)
-    return here != there
-
-
-def _example(of: Recorded, finding: Finding, exchange: Exchange | None, response: Sequence[str]) -> Example:
-    plain = Plain(of.evidence.transcript)
-    request = excerpts.request_lines(exchange.request) if exchange else []
-    sent, came = plain.lines(request), plain.lines(response)
-    return Example(
-        fault=of.fault.name if of.fault else "",
-        how=of.how,
-        subject=plain(finding.subject),
-        outcome=str(finding.outcome),
-        message=plain(finding.message),
-        expected=plain(finding.expected),
-        received=plain(finding.received),
-        pointer=finding.pointer,
-        fix=plain(finding.fix) if finding.fix != rules()[finding.rule].fix else "",
-        request=sent,
-        response=came,
-    )
-
-
-@dataclass(frozen=True)
-class Side:
-    """An answer of one of the two sellers."""
-
-    recorded: Recorded
-    exchange: Exchange | None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether its value shows all of it: one JSON text that no reader objects to."""
-        document = self._document
-        whole = self.exchange is not None and self.exchange.end is End.COMPLETE
-        return whole and document is not None and document.parsed.ok and not document.parsed.objections
-
-    @property
-    def value(self) -> Any:
-        """The JSON-RPC response, or the JSON value of another document."""
-        document = self._document
-        return document.parsed.value if document is not None else None
-
-    @property
-    def _document(self) -> Document | None:
-        if self.exchange is None:
-            return None
-        reading = self.recorded.evidence.readings[self.exchange.index]
-        return reading.document or (reading.documents[0] if len(reading.documents) == 1 else None)
-
-    @cached_property
-    def text(self) -> str:
-        """The body without what is of one run alone."""
-        response = self.exchange.response if self.exchange else None
-        if response is None:
-            return ""
-        return Plain(self.recorded.evidence.transcript)(
-            response.body[:_READ].decode("utf-8", "backslashreplace")
-        )
-
-
-class Bodies:
-    """The two responses: as JSON around the place where that shows the difference, else as the bytes that came."""
-
-    def __init__(self, rule: Rule, pointer: str | None, bad: Side, good: Side) -> None:
-        self._pointer = pointer
-        self._sides = (bad, good)
-        as_bytes = rule.judged in _BYTES or rule.id.startswith(_SHOWN_AS_BYTES)
-        ways: list[Callable[[], tuple[list[str], list[str]]]] = [self._as_bytes, self._with_heads]
-        if not as_bytes and bad.is_plain:
-            ways.insert(0, self._as_values)
-        for way in ways:
-            self.bad, self.good = way()
-            if self.bad != self.good:
-                break
-        else:
-            self.good = ["(the same answer: what the rule is about does not show in its bytes)"]
-
-    def _as_values(self) -> tuple[list[str], list[str]]:
-        bad, good = self._sides
-        if self._pointer:
-            paths = [excerpts.path_of(self._pointer)]
-        else:
-            near = excerpts.differences(bad.value, good.value) if good.is_plain else iter([("result",)])
-            paths = sorted(path for path in near if path != ("id",))[:2] or [("result",)]
-        return self._value(bad, paths), self._value(good, paths)
-
-    def _value(self, side: Side, paths: Sequence[excerpts.Path]) -> list[str]:
-        if side.exchange is None:
-            return []
-        if not side.is_plain:
-            return self._raw(side, 0)
-        return [*excerpts.head_lines(side.exchange), "", *excerpts.outline(side.value, paths)]
-
-    def _as_bytes(self) -> tuple[list[str], list[str]]:
-        bad, good = self._sides
-        offset = excerpts.first_difference(bad.text, good.text) if bad.text and good.text else 0
-        return self._raw(bad, offset), self._raw(good, offset)
-
-    def _with_heads(self) -> tuple[list[str], list[str]]:
-        bad, good = self._sides
-        return self._raw(bad, 0, full=True), self._raw(good, 0, full=True)
-
-    @staticmethod
-    def _raw(side: Side, offset: int, *, full: bool = False) -> list[str]:
-        if side.exchange is None:
-            return []
-        head = excerpts.head_lines(side.exchange, full=full)
-        if side.exchange.response is None:
-            return head
-        return [*head, "", *excerpts.raw(side.text, offset), *excerpts.end_lines(side.exchange)]
+def _indices(exchange: Exchange | None) -> list[int]:
+    return [] if exchange is None else [exchange.index]

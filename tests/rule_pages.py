@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_adcp.harness.catalogue import all_rules
 from pytest_adcp.harness.reference.examples import Example, Pair, of_rule
 from pytest_adcp.harness.reference.explained import facts, fault_of
-from pytest_adcp.harness.reference.live import commands
+from pytest_adcp.harness.reference.live import REPORT, WHOLE, commands, whole
 from pytest_adcp.harness.rules import Level, Profile, Rule
 
 COMMAND = "python tests/generate_rules.py"
 _MADE = f"<!-- Made by `{COMMAND}`; changes belong into suites/ and harness/seller/faults/. -->"
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
+_SPECIAL = re.compile(r"([\\*_{}\[\]<>|#~])")
+_SPANS = re.compile(r"(`[^`]+`|`+)")
 TITLES = {
     Profile.CORE: "What every AdCP server over MCP is judged by (profile `core`)",
     Profile.CONNECTED_APPS: "What a platform of connected apps asks for beyond that (profile `connected-apps`)",
@@ -43,7 +44,6 @@ def anchor(rule: Rule) -> str:
 def _index(families: Mapping[str, Sequence[Rule]]) -> Iterator[str]:
     rules = [rule for group in families.values() for rule in group]
     levels = Counter(rule.level for rule in rules)
-    without = [rule for rule in rules if (pair := of_rule(rule.family, rule.id)) is None or pair.why]
     yield from (_MADE, "", "# Rules", "")
     yield (
         f"{len(rules)} rules: {levels[Level.MUST]} MUST, which fail a run, and {levels[Level.SHOULD]} SHOULD, which are "
@@ -54,8 +54,14 @@ def _index(families: Mapping[str, Sequence[Rule]]) -> Iterator[str]:
     yield (
         "Each rule comes with an exchange that breaks it and one that keeps it. They are recorded: the first from the "
         "reference seller with a fault (`python -m pytest_adcp.harness.seller --fault NAME`), the second from the same "
-        "seller without. Addresses, ids and times of the recording are replaced by fixed ones, `…` stands for what was left "
-        f"out, and headers that every message has are not shown. {len(without)} rules lack one of the two, and say why."
+        "seller without, or from one that conforms in another way. Addresses, ids and times of the recording are replaced by "
+        "fixed ones, and headers that every message has are not shown."
+    )
+    yield ""
+    yield (
+        '`…` stands for what was left out. The commands under "See it fail" write all that was sent and came into '
+        f"`{REPORT}`. The recordings of both examples stand in `tests/data/rules/`, each with no more exchanges "
+        f"than the rule needs; `{WHOLE} RULE` writes them into two files, which `pytest --adcp-replay=FILE -k RULE` judges again."
     )
     for profile, title in TITLES.items():
         yield from ("", f"## {title}", "", "| Family | Rules | MUST | SHOULD |", "|---|---:|---:|---:|")
@@ -91,21 +97,17 @@ def _rule(rule: Rule, pair: Pair | None) -> Iterator[str]:
         yield f"- {label}: {f'<{text}>' if text.startswith('http') else plain(text)}"
     if pair is None:
         return
-    if pair.fails is not None:
-        yield from ("", "### Fails", "", plain(pair.fails.how), "")
-        yield from _finding(pair.fails)
-        yield from _exchange(pair.fails)
-    if pair.passes is not None:
-        yield from ("", "### Passes", "", plain(_whole(pair.passes.how)))
-        yield from _exchange(pair.passes)
-    if pair.why:
-        yield from ("", f"No {'passing ' if pair.fails else ''}example: {plain(pair.why)}")
+    yield from ("", "### Fails", "", plain(_sentence(pair.fails.how)), "")
+    yield from _finding(pair.fails)
+    yield from _exchange(rule, pair.fails)
+    yield from ("", "### Passes", "", plain(_sentence(pair.passes.how)))
+    yield from _exchange(rule, pair.passes)
     fault = fault_of(pair)
     if fault is not None:
         yield from ("", "See it fail:", "", *_fence(list(commands(rule, fault))))
 
 
-def _whole(how: str) -> str:
+def _sentence(how: str) -> str:
     return how if how.endswith(".") else f"{how[0].upper()}{how[1:]}."
 
 
@@ -122,10 +124,12 @@ def _finding(example: Example) -> Iterator[str]:
         yield f"- fix: {plain(example.fix)}"
 
 
-def _exchange(example: Example) -> Iterator[str]:
+def _exchange(rule: Rule, example: Example) -> Iterator[str]:
     for lines in (example.request, example.response):
         if lines:
             yield from ("", *_fence(lines))
+    if left_out := whole(rule, example):
+        yield from ("", f"{plain(left_out)}.")
 
 
 def _fence(lines: Sequence[str]) -> list[str]:
@@ -135,8 +139,13 @@ def _fence(lines: Sequence[str]) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return text that Markdown shows as it is."""
-    return _SPECIAL.sub(r"\\\1", text)
+    """Return text that Markdown shows as it is; what stands between backquotes is a code span."""
+    return "".join(
+        (code(piece[1:-1]) if len(piece) > 2 else code(piece))
+        if piece.startswith("`")
+        else _SPECIAL.sub(r"\\\1", piece)
+        for piece in _SPANS.split(text)
+    )
 
 
 def code(text: str) -> str:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shlex
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import client_examples
 import pytest
 import yaml
+from bundle import WHY_SKIPPED
 from excerpts import LINES, outline
 from generate_rules import DOCS, main
 from leniency import leniencies
 from pytest_adcp.harness.catalogue import all_rules
+from pytest_adcp.harness.diagnosis import NO_LEGACY
+from pytest_adcp.harness.evidence import Evidence
 from pytest_adcp.harness.explain import explain
 from pytest_adcp.harness.interop.process import why_not
+from pytest_adcp.harness.library.limits import FILE as AT_THE_LIMIT
+from pytest_adcp.harness.library.records import Question
+from pytest_adcp.harness.library.reference import ReferenceLibrary
 from pytest_adcp.harness.options import OPTIONS
+from pytest_adcp.harness.plan import AppRequest
 from pytest_adcp.harness.reference import examples
 from pytest_adcp.harness.reference.examples import Example, ExamplesError, Pair, of_family, of_rule
 from pytest_adcp.harness.reference.explained import baseline_lines, explained
@@ -26,12 +33,21 @@ from pytest_adcp.harness.reference.live import commands
 from pytest_adcp.harness.reference.words import WORDS
 from pytest_adcp.harness.rules import Judged, Level, Profile, Rule
 from pytest_adcp.harness.seller.__main__ import _parser
-from pytest_adcp.harness.seller.faults import faults
+from pytest_adcp.harness.seller.faults import Fault, faults
+from pytest_adcp.harness.seller.options import FOR_APPS
+from pytest_adcp.harness.settings import DEMO_ACCOUNT
 from pytest_adcp.harness.text import safe
-from rule_examples import Recorder, fault_for
-from rule_pages import pages
+from pytest_adcp.harness.transcript import Transcript
+from pytest_adcp.harness.verdict import Outcome, judge
+from pytest_adcp.suites.client.compare import shown
+from pytest_adcp.vectors.loader import Kind, own
+from rule_examples import ONLY_WITH, Recorder, fault_for, stored
+from rule_pages import pages, plain
+from rule_recordings import FOLDER, can_be_judged, name_of
+from rule_recordings import of_family as recorded_of_family
 
 RULES = {rule.id: rule for rule in all_rules()}
+SERVERS = [rule for rule in RULES.values() if rule.profile is not Profile.CLIENT]
 TODAY = date(2026, 1, 1)
 HOW_TO = "run `python tests/generate_rules.py`, with --refresh RULE where examples have changed"
 # Of the recorded examples these are recorded again in each run of the tests; all of them take minutes.
@@ -47,7 +63,7 @@ def pair_of(rule: Rule) -> Pair:
 
 def both(rule: Rule) -> list[Example]:
     pair = pair_of(rule)
-    return [example for example in (pair.fails, pair.passes) if example is not None]
+    return [pair.fails, pair.passes]
 
 
 # -- nothing is missing or stale -----------------------------------------------------------------------------------
@@ -64,16 +80,51 @@ def test_the_pages_are_those_of_the_rules() -> None:
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
 def test_a_rule_has_an_example_that_fails_and_one_that_passes(rule: Rule) -> None:
     pair = pair_of(rule)
-    assert bool(pair.why) is (pair.fails is None or pair.passes is None)
     assert pair.lenient == leniencies(rule)
-    if pair.fails is not None:
-        assert pair.fails.outcome == ("failed" if rule.level is Level.MUST else "advisory") or pair.lenient
-        assert pair.fails.message
-        assert pair.fails.expected
-    if pair.passes is not None:
-        assert pair.passes.outcome == "passed"
-        assert pair.fails is not None
-        assert pair.fails.response != pair.passes.response or not pair.fails.response
+    assert pair.fails.outcome == ("failed" if rule.level is Level.MUST else "advisory") or pair.lenient
+    assert pair.fails.message
+    assert pair.fails.expected
+    assert pair.fails.response
+    assert pair.passes.outcome == "passed"
+    assert pair.passes.response
+    assert pair.fails.response != pair.passes.response or pair.passes.request
+
+
+@pytest.mark.parametrize("rule", SERVERS, ids=lambda rule: rule.id)
+def test_the_recorded_bytes_break_and_keep_the_rule(rule: Rule) -> None:
+    """The rule is tried on the bytes of both examples, and what is shown of them is what they hold."""
+    if not can_be_judged(rule):
+        pytest.skip(WHY_SKIPPED)
+    two = stored(rule, pair_of(rule))
+    assert not two.clean.of(rule, Outcome.FAILED, Outcome.ADVISORY)
+    assert two.pair == pair_of(rule), HOW_TO
+
+
+def test_an_example_that_passes_comes_from_a_seller_that_conforms() -> None:
+    beside = {}
+    for rule in SERVERS:
+        if name := pair_of(rule).passes.fault:
+            fault = faults()[name]
+            assert not fault.fails | fault.fails_schema
+            if not fault.is_legal:
+                beside[rule.id] = name
+    assert beside == ONLY_WITH
+
+
+def test_what_ends_a_survey_is_told_beside_the_commands() -> None:
+    for rule in SERVERS:
+        pair = pair_of(rule)
+        ends = stored(rule, pair).faulty.transcript.survey.unusable is not None
+        told = any(line.startswith("# the run ends at this") for line in commands(rule, fault_for(rule)))
+        assert told is (ends and rule.id != NO_LEGACY), rule.id  # which is judged of such a server too
+
+
+def test_the_generated_answer_is_read_otherwise_by_the_faulty_library() -> None:
+    pair = pair_of(RULES["client.fuzz.agrees"])
+    library, right = client_examples.FAULTY["client.fuzz.agrees"].library, ReferenceLibrary()
+    question = Question(Kind.SUCCESS, response="".join(pair.fails.request))
+    assert shown(next(iter(library.ask([question])))) == pair.fails.response[0] == pair.fails.received
+    assert shown(next(iter(right.ask([question])))) == pair.passes.response[0] == pair.fails.expected
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
@@ -84,13 +135,8 @@ def test_the_faults_of_the_examples_are_there(rule: Rule) -> None:
             broken = rule.id in fault.fails | fault.advises | fault.fails_schema
             assert broken is (example.outcome != "passed")
             assert example.how == fault.says, HOW_TO
-    if rule.profile is not Profile.CLIENT and (fails := pair_of(rule).fails):
-        assert fails.fault == getattr(fault_for(rule), "name", ""), HOW_TO
-
-
-def test_most_rules_have_both() -> None:
-    """What is honest for one rule would be an excuse for many."""
-    assert sum(bool(pair_of(rule).why) for rule in RULES.values()) <= 25
+    if rule.profile is not Profile.CLIENT:
+        assert pair_of(rule).fails.fault == getattr(fault_for(rule), "name", ""), HOW_TO
 
 
 def test_the_files_hold_the_rules_of_their_family_and_no_others() -> None:
@@ -122,19 +168,16 @@ def test_examples_are_short_and_safe(rule: Rule) -> None:
 _SERVERS = [
     name
     for name in _BY_HASH
-    if (fault := fault_for(RULES[name])) and not fault.fails_schema and not (fault.interop and why_not())
+    if (fault := fault_for(RULES[name]))
+    and can_be_judged(RULES[name])
+    and not (fault.interop and why_not())
+    and RULES[name].judged is not Judged.LISTENING  # recorded with several calls at a time, in no order
 ]
 
 
 @pytest.mark.parametrize("name", _SERVERS[:SAMPLE])
 def test_a_recorded_example_is_what_the_seller_gives(name: str) -> None:
-    stored, again = pair_of(RULES[name]), Recorder().pair(RULES[name], search=False)
-    assert again.fails is not None
-    assert stored.fails is not None
-    if again.passes is None:  # what passes is another seller's, and the excerpts are cut to their difference
-        assert replace(again.fails, response=()) == replace(stored.fails, response=()), HOW_TO
-    else:
-        assert (again.fails, again.passes) == (stored.fails, stored.passes), HOW_TO
+    assert Recorder().two(RULES[name]).pair == pair_of(RULES[name]), HOW_TO
 
 
 @pytest.mark.parametrize("name", sorted(client_examples.QUICK))
@@ -241,6 +284,67 @@ def test_the_commands_are_ones(rule: Rule) -> None:
             assert {word.partition("=")[0] for word in words[1:]} <= flags
 
 
+@pytest.mark.parametrize(
+    "fault",
+    {fault.name: fault for rule in SERVERS if (fault := fault_for(rule))}.values(),
+    ids=lambda it: it.name,
+)
+def test_the_commands_ask_what_the_examples_were_made_with(fault: Fault) -> None:
+    """What rule_recordings.record() asks of a seller with the fault is what the command asks."""
+    rule = next(rule for rule in SERVERS if fault_for(rule) is fault)
+    *before, seller, run = commands(rule, fault)
+    served = _parser().parse_args(shlex.split(seller.removesuffix(" &"))[3:])
+    asked = dict(word.partition("=")[::2] for word in shlex.split(run)[1:])
+    config = yaml.safe_load(
+        "\n".join(line.removeprefix("# in adcp.yaml:").strip() for line in before if "adcp.yaml" in line)
+    )
+    config = config or {}
+    assert served.fault == fault.name
+    assert (served.path, served.json_text) == (
+        (FOR_APPS["path"], FOR_APPS["json_text"]) if fault.is_for_apps else ("/mcp", False)
+    )
+    path = fault.needs.get("path", served.path)  # what a fault needs goes before the seller's options
+    assert asked["--server-url"] == f"http://127.0.0.1:8765{path}"
+    assert asked.get("--adcp-profile") == ("connected-apps" if fault.is_for_apps else None)
+    assert ("--adcp-allow-mutating" in asked) is fault.mutates
+    assert ("--adcp-production" in asked) is fault.production
+    if fault.mutates:
+        assert json.loads(asked["--adcp-sandbox-account"]) == DEMO_ACCOUNT
+    bearer = asked.get("--adcp-bearer-env")
+    token = fault.needs.get("bearer")
+    assert (bearer is not None) is (token is not None)
+    exported = [line for line in before if line.startswith("export")]
+    assert exported == ([f"export {bearer}={token}"] if token else [])
+    assert ("--adcp-config" in asked) is bool(config)
+    assert config.get("calls", []) == [dict(call) for call in fault.calls]
+    app = fault.asks.get("app", AppRequest())
+    assert AppRequest(**config.get("connected_apps", {})) == app
+    assert any("interop" in line for line in before) is fault.interop
+
+
+def test_code_in_words_is_code_on_the_pages() -> None:
+    assert plain("Set `a_b` and x_y.") == "Set `a_b` and x\\_y."
+    assert plain("One ` alone_") == "One `` ` `` alone\\_"
+    made = "".join(pages().values())
+    assert "\\`" not in made
+
+
+def test_what_was_left_out_is_told_with_where_it_is() -> None:
+    told = {"server": 'what stands under "See it fail" writes the whole', "library": "the whole is "}
+    for rule in RULES.values():
+        text = " ".join(" ".join(explained(rule, 100, TODAY)).split())
+        cut = [e for e in both(rule) if any("…" in line for line in (*e.response, *e.request))]
+        assert text.count("… stands for what was left out") == len(cut), rule.id
+        if pair_of(rule).fails in cut and pair_of(rule).fails.fault:
+            assert told["server"] in text, rule.id
+        if cut and rule.profile is Profile.CLIENT:
+            assert told["library"] in text, rule.id
+            file, _, vector = cut[0].subject.partition("/")
+            if file == AT_THE_LIMIT:
+                continue
+            assert any(v.id == vector and Path(v.file).stem == file for v in own()), rule.id
+
+
 def test_the_entry_of_a_baseline_is_yaml() -> None:
     rule = RULES["adcp.errors.flagged"]
     subject = 'a "quoted" \\ subject'
@@ -248,6 +352,36 @@ def test_the_entry_of_a_baseline_is_yaml() -> None:
     assert read["known"] == {
         rule.id: {subject: {"reason": "who mends it, and where that is tracked", "expires": date(2026, 4, 1)}}
     }
+
+
+def test_recordings_are_of_the_rules_and_of_no_others() -> None:
+    kept = {
+        path.name: list(recorded_of_family(path.name.removesuffix(".tar.xz"))) for path in FOLDER.iterdir()
+    }
+    wanted: dict[str, list[str]] = {}
+    for rule in SERVERS:
+        wanted.setdefault(f"{rule.family}.tar.xz", []).extend(
+            name_of(rule.id, side) for side in ("fails", "passes")
+        )
+    assert kept == wanted
+
+
+def test_a_recording_can_be_written_and_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["--whole", "adcp.errors.flagged"]) == 0
+    rule = RULES["adcp.errors.flagged"]
+    found = {}
+    for name in capsys.readouterr().out.split():
+        evidence = Evidence(Transcript.load(tmp_path / name))
+        found[name] = {judge(rule, entry).outcome for entry in evidence.of(rule)}
+    assert found == {
+        "adcp.errors.flagged.fails.jsonl": {Outcome.FAILED},
+        "adcp.errors.flagged.passes.jsonl": {Outcome.PASSED},
+    }
+    with pytest.raises(SystemExit):
+        main(["--whole", "adcp.errors.flaged"])
 
 
 # -- how it is made ------------------------------------------------------------------------------------------------

@@ -116,6 +116,7 @@ def test_faults_are_listed_with_their_rules() -> None:
             2,
             "environment variable NO_SUCH_VARIABLE is not set or empty",
         ),
+        (["--fault", "status-missing", "--fault", "nested-result"], 2, "--fault: a seller has one fault"),
         (["--version", "2.5"], 2, "--version"),
         (["--host", "192.0.2.1"], 1, "cannot listen on 192.0.2.1:0"),
     ],

@@ -29,6 +29,7 @@ from pytest_adcp.harness.seller.faults import (
     http,
     interop,
     leaks,
+    legal,
     modern,
     parameter_headers,
     repeats,
@@ -58,6 +59,7 @@ _ELSEWHERE = (
     http,
     sessions,
     interop,
+    legal,
 )
 LIMIT = 16 * 1024 * 1024  # bytes read of one answer
 HANGS = 0.5  # seconds given to answers that never end

@@ -8,7 +8,7 @@ from pytest_adcp.vectors.loader import LONGEST_TEXT, UNTOLD, Kind, Transport, Ve
 
 from .records import Declared, Unit
 
-_FILE = "declared-limit"
+FILE = "declared-limit"
 _HEAD, _TAIL = '{"padding":"', '"}'
 _SMALL = '{"products":[]}'
 
@@ -59,7 +59,7 @@ def _vector(
         requirement="extraction.limit",
         limit=None,
         advisory=False,
-        file=_FILE,
+        file=FILE,
         _response={"content": content},
         _expected=expected,
     )

@@ -35,6 +35,7 @@ class Example:
         message, expected, received, pointer, fix: of the finding.
         request: lines of what was sent; none where nothing was, or where it is what the other example shows.
         response: lines of what came.
+        size: characters of the whole answer; in the lines `…` stands for what was left out.
     """
 
     fault: str
@@ -48,18 +49,15 @@ class Example:
     fix: str = ""
     request: tuple[str, ...] = ()
     response: tuple[str, ...] = ()
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The examples of a rule; where one is None, `why` says why there is none.
+    """The examples of a rule; `lenient` holds the cases in which it is an advisory although its source says MUST."""
 
-    `lenient` holds the cases in which the rule is an advisory although its source says MUST.
-    """
-
-    fails: Example | None
-    passes: Example | None
-    why: str = ""
+    fails: Example
+    passes: Example
     lenient: tuple[str, ...] = ()
 
 

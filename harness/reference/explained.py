@@ -12,12 +12,13 @@ from pytest_adcp.harness.seller.faults import Fault, faults
 from pytest_adcp.harness.text import safe
 
 from .examples import Example, Pair, of_rule
-from .live import commands
+from .live import commands, whole
 from .words import judged_on
 
 WIDEST = 120
 _NARROWEST = 40
 _LABEL = 10
+_GOES_ON = "\\"
 _LONGEST = 1_000  # characters of a line of an example
 _HOLDS = timedelta(days=90)  # of an entry in a baseline
 
@@ -38,7 +39,7 @@ def explained(rule: Rule, width: int, today: date) -> Iterator[str]:
         else:
             yield from _labelled(label, text, width)
     if pair is not None:
-        yield from _examples(pair, width)
+        yield from _examples(rule, pair, width)
     yield from _to_do(rule, pair, today)
 
 
@@ -89,22 +90,17 @@ def yaml_text(text: str) -> str:
 
 def fault_of(pair: Pair | None) -> Fault | None:
     """Return the fault of the reference seller that breaks a rule; None where it has none."""
-    return faults().get(pair.fails.fault) if pair is not None and pair.fails is not None else None
+    return faults().get(pair.fails.fault) if pair is not None else None
 
 
-def _examples(pair: Pair, width: int) -> Iterator[str]:
-    if pair.fails is not None:
-        yield ""
-        yield from _wrapped(f"Fails: {pair.fails.how}", "", width)
-        yield from _finding(pair.fails, width)
-        yield from _exchange(pair.fails, width)
-    if pair.passes is not None:
-        yield ""
-        yield from _wrapped(f"Passes: {pair.passes.how}", "", width)
-        yield from _exchange(pair.passes, width)
-    if pair.why:
-        yield ""
-        yield from _wrapped(f"No {'other ' if pair.fails else ''}example: {pair.why}", "", width)
+def _examples(rule: Rule, pair: Pair, width: int) -> Iterator[str]:
+    yield ""
+    yield from _wrapped(f"Fails: {pair.fails.how}", "", width)
+    yield from _finding(pair.fails, width)
+    yield from _exchange(rule, pair.fails, width)
+    yield ""
+    yield from _wrapped(f"Passes: {pair.passes.how}", "", width)
+    yield from _exchange(rule, pair.passes, width)
 
 
 def _finding(example: Example, width: int) -> Iterator[str]:
@@ -118,13 +114,18 @@ def _finding(example: Example, width: int) -> Iterator[str]:
         yield from _labelled("fix", example.fix, width)
 
 
-def _exchange(example: Example, width: int) -> Iterator[str]:
+def _exchange(rule: Rule, example: Example, width: int) -> Iterator[str]:
+    """Yield the lines of an exchange; one that is too long goes on below, behind a mark of its own."""
     if example.request or example.response:
         yield ""
+    room = width - len("  > ")
     for mark, lines in ((">", example.request), ("<", example.response)):
         for line in lines:
-            shown = f"  {mark} {safe(line, _LONGEST)}".rstrip()
-            yield shown if len(shown) <= width else f"{shown[: width - 1]}…"
+            text = safe(line, _LONGEST)
+            for start in range(0, len(text) or 1, room):
+                yield f"  {_GOES_ON if start else mark} {text[start : start + room]}".rstrip()
+    if left_out := whole(rule, example):
+        yield from _wrapped(f"({left_out})", "  ", width)
 
 
 def _to_do(rule: Rule, pair: Pair | None, today: date) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _to_do(rule: Rule, pair: Pair | None, today: date) -> Iterator[str]:
         yield ""
         yield "See it fail:" if fault is not None else "Try a library:"
         yield from (f"  {line}" for line in commands(rule, fault))
-    subject = pair.fails.subject if pair is not None and pair.fails is not None else "*"
+    subject = pair.fails.subject if pair is not None else "*"
     yield ""
     yield "Known, and to be mended later? In the file of --adcp-baseline:"
     yield from (f"  {line}" for line in baseline_lines(rule, subject, today))

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from pytest_adcp.vectors.loader import Vector, VectorError
 
@@ -35,11 +36,8 @@ def main(argv: list[str] | None = None) -> int:
         bearer = os.environ.get(arguments.bearer_env)
         if not bearer:
             parser.error(f"--bearer-env: the environment variable {arguments.bearer_env} is not set or empty")
-    fault, *others = arguments.fault or [None]
-    if others:
-        parser.error("--fault: a seller has one fault; start another seller for the next")
     options = SellerOptions(
-        fault=fault,
+        fault=arguments.fault,
         release=arguments.version,
         answers=arguments.answers,
         sessions=arguments.sessions,
@@ -61,6 +59,17 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+class _Once(argparse.Action):
+    """An option that is refused the second time, where the last one would win without a word."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, option: Any = None
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option}: a seller has one fault; start another seller for the next")
+        setattr(namespace, self.dest, value)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pytest_adcp.harness.seller",
@@ -75,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         help="serve vectors in place of a seller, as the tools of /mcp and each one as a seller at /ID/mcp: "
         f"those of a folder or a file in the published format, or `{OWN}`, those of this package",
     )
-    add("--fault", action="append", metavar="NAME", help="what to do wrong: one fault; see --list-faults")
+    add("--fault", action=_Once, metavar="NAME", help="what to do wrong: one fault; see --list-faults")
     add("--list-faults", action="store_true", help="print every fault and the rules it breaks, and end")
     add(
         "--version",

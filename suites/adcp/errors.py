@@ -37,8 +37,8 @@ _LAYERS = adcp(ERROR_HANDLING, "two-layer-model")
 def failure_is_flagged(answer: Answer) -> None:
     """A failed task sets isError: true on the tool result, or answers with a payload whose only key is adcp_error.
 
-    Return isError: true beside the error. In FastMCP raise ToolError, or return CallToolResult(isError=True, ...); in
-    the TypeScript SDK return { isError: true, ... }.
+    Return isError: true beside the error. In FastMCP return CallToolResult(isError=True, ...): ToolError sets the flag
+    too, and keeps nothing of the error but a text; in the TypeScript SDK return { isError: true, ... }.
     """
     if answer.result is None or answer.is_flagged:
         return

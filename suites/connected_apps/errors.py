@@ -45,6 +45,7 @@ TABLE: Mapping[int, str] = {
     -32502: "SERVICE_UNAVAILABLE",
 }
 _CRASHES = (-32603, -32400, -32401, -32402)
+_TERMINAL_CODES = (-32300, -32302, -32500, -32501, -32502)
 _CODE_NAMES = {
     "parse error",
     "invalid request",
@@ -279,6 +280,8 @@ def terminal_failures_are_rpc_errors(called: Called) -> None:
     in a minute."). FastMCP, the TypeScript SDK and earlier Python SDKs turn what a tool raises into a text with isError:
     there the error has to be made below the tool, or the text stays as it is.
     """
+    if called.error is not None and called.error.get("code") in _TERMINAL_CODES:
+        return
     text = _failure(called)
     if any(member.name == "adcp_error" for member in _data(called)):
         raise NotApplicable(

@@ -28,9 +28,10 @@ _EXACT = ("2025-11-25", STATELESS_REVISION)  # revisions that ask for 403, not f
 def foreign_origins_are_refused(http_probe: HttpProbed) -> None:
     """Requests with a foreign Origin are refused with HTTP 403; requests without Origin are served.
 
-    Compare Origin, where there is one, with the origins of your own pages, and answer 403 to every other. The SDKs do it
-    only when told to: TransportSecuritySettings(enable_dns_rebinding_protection=True, allowed_origins=[...]) in Python,
-    enableDnsRebindingProtection or the hostHeaderValidation middleware in TypeScript.
+    Answer 403 to every Origin but those of your own pages. FastMCP: run(transport="http", host_origin_protection=True,
+    allowed_hosts=[...]). Python SDK: TransportSecuritySettings(enable_dns_rebinding_protection=True, allowed_hosts=[...],
+    allowed_origins=[...]). Both refuse every host that is not listed. TypeScript: enableDnsRebindingProtection, or the
+    hostHeaderValidation middleware.
     """
     reply = http_probe.reply
     if reply.status == 403:

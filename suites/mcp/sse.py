@@ -209,9 +209,9 @@ def log_messages_are_asked_for(stream: EventStream) -> None:
     said = next(
         (item for item in stream.messages if item.value.get("method") == "notifications/message"), None
     )
-    if said is None:
-        raise NotApplicable("no log message came")
-    if "io.modelcontextprotocol/logLevel" not in _meta(stream):
+    if "io.modelcontextprotocol/logLevel" in _meta(stream):
+        raise NotApplicable("the request asks for log messages")
+    if said is not None:
         raise Broken(
             "no notifications/message: the request names no log level",
             f"event {said.number}: {quote(said.value, 300)}",

@@ -229,9 +229,8 @@ def _lost(page: Page, index: int, tool: Tool, member: str, schema: Mapping[str, 
 def schemas_leave_room_for_the_envelope(page: Page) -> None:
     """The schemas of an AdCP task name or allow the members that AdCP adds to requests and answers.
 
-    Set additionalProperties to true, or name `context` among the arguments (and idempotency_key, where the task changes
-    something) and `status`, `context` and `adcp_error` in the outputSchema. With FastMCP take **extra or a model with
-    extra="allow".
+    Name what AdCP adds as optional arguments: context, ext, adcp_version, idempotency_key (FastMCP closes its schemas, and
+    takes no **kwargs); or set additionalProperties to true. In an outputSchema name status, context and adcp_error.
     """
     tasks = [(index, tool) for index, tool in tools_of(page) if _is_task(tool)]
     if not tasks:

@@ -17,7 +17,7 @@ def tool_names_are_unique(tools: Tools) -> None:
     """No two listed tools have the same name, over all pages of tools/list.
 
     Register each tool once. A name comes twice where two routers or mounted servers bring the same tool
-    (FastMCP: mount with a prefix or namespace), or where the second page repeats the end of the first.
+    (FastMCP: give mount() a namespace), or where the second page repeats the end of the first.
     """
     if not tools.listed:
         raise NotApplicable("no tool is listed")

@@ -28,6 +28,7 @@ from . import (
     http,
     interop,
     leaks,
+    legal,
     lifecycle,
     messages,
     modern,
@@ -82,6 +83,7 @@ MODULES = (
     app_results,
     app_errors,
     app_views,
+    legal,
 )
 
 

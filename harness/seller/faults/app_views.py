@@ -17,9 +17,9 @@ from pytest_adcp.harness.seller.rpc import Json
 from .model import Fault, on_method, rules
 
 _HANDSHAKE: dict[str, Any] = {"eras": Eras.HANDSHAKE}
-_SCRIPT = b"document.title = 'Delivery';"
-_SCRIPT_PATH = "/static/chart.js"
-_HASH = f"sha256-{base64.b64encode(hashlib.sha256(_SCRIPT).digest()).decode('ascii')}"
+SCRIPT = b"document.title = 'Delivery';"
+SCRIPT_PATH = "/static/chart.js"
+_HASH = f"sha256-{base64.b64encode(hashlib.sha256(SCRIPT).digest()).decode('ascii')}"
 
 
 def _on_tool(meta: Mapping[str, Any]) -> Hooks:
@@ -65,16 +65,19 @@ def _silent(call: ToolCall, result: Json) -> Json:
 
 def _of_a_host(exchange: Exchange, item: Json) -> Json:
     """Take the view's script from the seller's own host, as the platform wants it."""
-    url = f"http://{exchange.request.header('host')}{_SCRIPT_PATH}"
+    url = f"http://{exchange.request.header('host')}{SCRIPT_PATH}"
     script = f'<script src="{url}" integrity="{_HASH}" crossorigin="anonymous"></script>'
     csp = {"resourceDomains": ["data:", _HASH]}
     html = item["text"].replace(f"<script>{views.SCRIPT}</script>", script)
     return {**item, "text": html, "_meta": {"ui": {"csp": csp}}}
 
 
+from_a_host = _on_item(_of_a_host)
+
+
 async def _without_cors(exchange: Exchange, answer: Answer, wire: Wire) -> None:
-    if exchange.request.path == _SCRIPT_PATH:
-        await wire.send(Reply(200, (("Content-Type", "text/javascript"),), _SCRIPT))
+    if exchange.request.path == SCRIPT_PATH:
+        await wire.send(Reply(200, (("Content-Type", "text/javascript"),), SCRIPT))
     else:
         await wire.send(await answer(exchange))
 
@@ -160,7 +163,7 @@ FAULTS = (
     Fault(
         "app-ui-script-without-cors",
         "The host of an external script does not let other origins have it.",
-        Hooks(message=_on_item(_of_a_host).message, http=_without_cors),
+        Hooks(message=from_a_host.message, http=_without_cors),
         fails=rules("connected-apps.ui-script-cors"),
         needs=_HANDSHAKE,
         asks={"app": AppRequest(third_party=True)},

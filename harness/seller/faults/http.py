@@ -171,7 +171,16 @@ _UNKNOWN_METHOD = rules("mcp.jsonrpc.unknown-method")
 _UNKNOWN_NOTIFICATION = rules("mcp.jsonrpc.unknown-notification")
 _GET = rules("mcp.http.get")
 
+ELSEWHERE = Reply(HTTPStatus.TEMPORARY_REDIRECT, (("Location", "https://elsewhere.example/mcp"),))
+
 FAULTS = (
+    Fault(
+        "calls-redirected",
+        "Calls are redirected to another origin with 307.",
+        instead(lambda exchange: bool(exchange.ordinal), ELSEWHERE),
+        rules("mcp.http.redirect"),
+        blocks=True,
+    ),
     Fault("no-content-type", "Answers to calls have no Content-Type.", _typed(None), _CONTENT_TYPE),
     Fault("text-content-type", "Answers to calls come as text/plain.", _typed("text/plain"), _CONTENT_TYPE),
     Fault(

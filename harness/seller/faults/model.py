@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_adcp.harness.seller.exchange import Exchange, Hooks, ToolCall
 from pytest_adcp.harness.seller.rpc import Json
+from pytest_adcp.harness.tasks import catalogue
 
 
 class UnknownFaultError(LookupError):
@@ -25,6 +26,7 @@ class Fault:
     advises: frozenset[str] = frozenset()  # ids of SHOULD rules
     fails_schema: frozenset[str] = frozenset()  # ids of MUST rules that need AdCP's schemas to say so
     blocks: bool = False  # keeps rules from a verdict: no answer comes, or all are good, or all are bad
+    ends_survey: bool = False  # nobody can be surveyed: the run says so in place of its rules
     needs: Mapping[str, Any] = field(default_factory=dict)  # members of SellerOptions
     production: bool = False  # it is judged as a production server
     engine: bool = False  # its rules need jsonschema-rs
@@ -37,7 +39,20 @@ class Fault:
     @property
     def is_for_apps(self) -> bool:
         """Whether its rules are those of the connected-apps profile."""
-        return any(rule.startswith("connected-apps.") for rule in self.fails | self.advises)
+        return "app" in self.asks or any(
+            rule.startswith("connected-apps.") for rule in self.fails | self.advises
+        )
+
+    @property
+    def is_legal(self) -> bool:
+        """Whether it is none: what it does is another way to conform, and no rule may object to it."""
+        return not (self.fails or self.advises or self.fails_schema or self.blocks)
+
+    @property
+    def mutates(self) -> bool:
+        """Whether its rules need calls that change something: those of mutating tasks, or its own."""
+        tools = (catalogue().get(call["tool"]) for call in self.calls)
+        return self.mutating or any(task is not None and task.mutating for task in tools)
 
     @property
     def interop(self) -> bool:

@@ -101,6 +101,7 @@ FAULTS = (
         ),
         rules("mcp.lifecycle.initialize"),
         blocks=True,
+        ends_survey=True,
         needs={"eras": Eras.HANDSHAKE},
     ),
     Fault(

@@ -15,6 +15,7 @@ from pytest_adcp.harness.seller.exchange import Answer, Exchange, Hooks, HttpHoo
 from pytest_adcp.harness.seller.http import Reply, Wire
 from pytest_adcp.harness.seller.rpc import RpcError
 
+from .http import ELSEWHERE
 from .model import Fault, rules
 
 ANSWERED = rules("mcp.jsonrpc.answered")
@@ -136,7 +137,6 @@ def _at_endpoint(exchange: Exchange) -> Exchange:
 
 TOO_MANY = Reply(HTTPStatus.TOO_MANY_REQUESTS, (("Retry-After", "1"),))
 UNAUTHORIZED = Reply(HTTPStatus.UNAUTHORIZED, (("WWW-Authenticate", 'Bearer realm="reference seller"'),))
-ELSEWHERE = Reply(HTTPStatus.TEMPORARY_REDIRECT, (("Location", "https://elsewhere.example/mcp"),))
 
 FAULTS = (
     Fault(
