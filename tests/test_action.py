@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from pytest_adcp.harness.options import OPTIONS
+from pytest_adcp.harness.seller import SellerOptions, running
 from runs import _BYTECODE
 
 ROOT = Path(__file__).parents[1]
@@ -76,6 +77,17 @@ def test_a_server_that_is_down(tmp_path: Path) -> None:
     assert (outputs["verdict"], outputs["exit-code"]) == ("inconclusive", "6")
     assert "::notice::there is no earlier report" in done.stdout
     assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_a_fleet_has_the_gravest_verdict(tmp_path: Path) -> None:
+    with running(SellerOptions()) as url:
+        (tmp_path / "targets.yaml").write_text(
+            f"- {{name: up, url: '{url}'}}\n- {{name: down, url: 'http://127.0.0.1:9/mcp'}}\n"
+        )
+        done, outputs = act(tmp_path, options="--adcp-targets=targets.yaml\n--adcp-quick")
+    assert done.returncode == 6, done.stdout
+    assert (outputs["verdict"], outputs["exit-code"]) == ("inconclusive", "6")
+    assert "| up |" in (tmp_path / "summary.md").read_text().replace("`", "")
 
 
 def test_wrong_usage_leaves_no_verdict_of_an_earlier_run(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ while IFS= read -r line || [[ -n $line ]]; do
 done <<< "${ADCP_ACTION_OPTIONS:-}"
 
 # A report that an earlier step left would be taken for that of this run.
-rm -f -- "$report_dir/report.json"
+rm -f -- "$report_dir/report.json" "$report_dir/fleet.json"
 
 code=0
 "$ADCP_ACTION_PYTHON" -m pytest "${arguments[@]}" || code=$?
@@ -64,11 +64,13 @@ from pathlib import Path
 
 folder, code = Path(sys.argv[1]), sys.argv[2]
 gravest = ("nonconformant", "inconclusive", "conformant")
-try:
-    targets = json.loads((folder / "report.json").read_text(encoding="utf-8"))["targets"]
-    found = {target["verdict"] for target in targets}
-except (OSError, ValueError, KeyError, TypeError):
-    found = set()
+found = set()
+for name in ("report.json", "fleet.json"):  # of one server, or of a fleet
+    try:
+        targets = json.loads((folder / name).read_text(encoding="utf-8"))["targets"]
+        found |= {target["verdict"] for target in targets}
+    except (OSError, ValueError, KeyError, TypeError):
+        continue
 verdict = next((verdict for verdict in gravest if verdict in found), "")
 print(f"verdict={verdict}")
 print(f"exit-code={code}")
