@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from pytest_adcp import suites
 from pytest_adcp.reports import build, model, outputs, terminal
@@ -19,14 +18,11 @@ from pytest_adcp.reports import build, model, outputs, terminal
 from . import conclusion, judging, options, scaffold
 from .alarms import Alarms
 from .config import shown_path
-from .demo import FOR_APPS, DemoError, demo_seller
 from .evidence import Evidence
 from .extra_suites import extra_modules
 from .given import DEMO
 from .items import RuleItem, Suites, baseline_reports, judge_item, status
-from .judging import order_of
 from .library.bench import Libraries, libraries
-from .own_server import OwnServerError, not_surveyed, own_server, surveyed
 from .plan import Plan, describe
 from .progress import Progress
 from .redact import Redactor
@@ -35,10 +31,8 @@ from .schema_bundle import BundleError, find_bundle
 from .schemas import Validators
 from .selection import SUITES, Selection
 from .settings import Settings
-from .signals import ended_as_by_ctrl_c
 from .subjects import Entry
-from .survey import Surveyor
-from .target import Target
+from .surveying import SurveyInterrupted, survey
 from .text import safe
 from .transcript import Diagnosis, Transcript, TranscriptError, file_digest
 from .verdict import ExitCode, Finding, Outcome
@@ -191,56 +185,18 @@ class Conformance:
         return judging.evidence_of(transcript, self.settings, self._schemas)
 
     def _survey(self) -> None:
-        with ExitStack() as stack:
-            stack.enter_context(ended_as_by_ctrl_c())
-            target = self.settings.target
-            if self.settings.demo:
-                try:
-                    options = FOR_APPS if self.settings.app is not None else ()
-                    target = Target.parse(stack.enter_context(demo_seller(*options)), name="demo")
-                except DemoError as error:
-                    raise pytest.UsageError(f"adcp: {error}") from None
-            assert target is not None
-            own = None
-            if self.settings.server is not None:
-                redactor = Redactor(self.settings.secrets())
-                try:
-                    own = stack.enter_context(
-                        own_server(self.settings.server, target.url, target.display_url, redactor)
-                    )
-                except OwnServerError as error:
-                    self._not_started(target, error)
-                    return
-            progress = Progress(self.config, trace=self.settings.trace)
-            progress.begin(target.display_url)
-            surveyor = Surveyor(order_of(self.settings, target), progress=progress.show, trace=progress.trace)
-            try:
-                anyio.run(surveyor.run)
-            except KeyboardInterrupt:
-                surveyor.recorder.stop("the run was interrupted")
-                self._keep(surveyed(surveyor.transcript(), own))
-                kept = (
-                    f"; {len(surveyor.transcript().exchanges)} exchanges kept in {self._file}"
-                    if self._file
-                    else ""
-                )
-                pytest.exit(f"adcp: survey interrupted{kept}", returncode=2)
-            finally:
-                progress.done()
-            transcript = surveyed(surveyor.transcript(), own)
-        self._plan = surveyor.plan
+        try:
+            found = survey(self.settings, Progress(self.config, trace=self.settings.trace))
+        except SurveyInterrupted as interrupted:
+            self._keep(interrupted.transcript)
+            kept = len(interrupted.transcript.exchanges)
+            pytest.exit(f"adcp: survey interrupted; {kept} exchanges kept in {self._file}", returncode=2)
+        self._plan = found.plan
         if not self.settings.plan_only:
-            self._keep(transcript)
-        self.evidence = self._evidence(transcript)
+            self._keep(found.transcript)
+        self.evidence = self._evidence(found.transcript)
         if self.settings.scaffold is not None and self.unusable is None:
             self._wrote = scaffold.write(self.settings.scaffold, self._seller())
-
-    def _not_started(self, target: Target, error: OwnServerError) -> None:
-        """Let the report say why the server that the run starts does not serve."""
-        transcript = not_surveyed(target, self.settings.limits, error)
-        if not self.settings.plan_only:
-            self._keep(transcript)
-        self.evidence = self._evidence(transcript)
 
     def _seller(self) -> scaffold.Seller:
         assert self.evidence is not None
