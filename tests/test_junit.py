@@ -97,6 +97,10 @@ def test_a_failure_tells_the_whole_story_in_plain_characters(
         assert not any(ord(character) < 32 and character != "\n" for character in text)
         assert "\u202e" not in text
     assert any("]]>" in text for text in failures.values())
+    skipped = [part for case in cases(done) for part in case.iter("skipped")]
+    assert skipped
+    for part in skipped:
+        assert (part.text or "").startswith(("mcp.", "adcp.")), "where: the rule, and no path of this machine"
     blocked = [part for case in cases(done) for part in case.iter("error")]
     assert len(blocked) == sum(
         each["outcome"] == "blocked" and each["level"] == "MUST" for each in done.target["findings"]

@@ -95,7 +95,7 @@ def tell(item: FamilyItem) -> None:
     if outcome == "failed":
         longrepr = f"{family.message}\n({family.outcome}: {item.target.name}, {item.target.url})"
     elif outcome == "skipped":
-        longrepr = (str(item.path), 0, f"{family.outcome}: {family.message}")
+        longrepr = (family.family, 0, f"{family.outcome}: {family.message}")
     now = time.time()
     report = told_report(item, outcome, longrepr, when=when, start=now, stop=now)
     report.adcp_family = family.outcome  # type: ignore[attr-defined]
