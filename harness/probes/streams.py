@@ -29,6 +29,7 @@ PROGRESS_TOKEN = "adcp-streams"  # noqa: S105 - a progressToken, no credential
 _FIRST = 100  # place among the probes
 _OPENING = 1.0  # seconds for the headers of the GET stream; the call is made without them too
 _SECONDS = 5.0  # for the call
+_BESIDE = 0.25  # that the GET stream is read on when the call has been answered: what belongs to neither may be on its way
 _CLOSING = 5.0  # for the DELETE, also when the run is interrupted
 
 
@@ -63,9 +64,12 @@ async def send(
         reader = talk.beside(talk.credentials, limits=limits, linger=CLOSING_LINGER)
         try:
             async with anyio.create_task_group() as group:
-                if session.era is Era.HANDSHAKE and not alone:
-                    await _listen(group, caller, listening, target.url)
+                listens = session.era is Era.HANDSHAKE and not alone
+                if listens:
+                    listens = await _listen(group, caller, listening, target.url)
                 await _call(reader, lane, session, call)
+                if listens:
+                    await anyio.sleep(_BESIDE)
                 group.cancel_scope.cancel()
         finally:
             if own:
@@ -98,9 +102,9 @@ async def _open(caller: Conversation, lane: Lane) -> bool:
     return True
 
 
-async def _listen(group: anyio.abc.TaskGroup, caller: Conversation, lane: Lane, url: str) -> None:
-    """Open the GET stream, to be ended with the group, and return when it is open, or is not going to be."""
-    opened = anyio.Event()
+async def _listen(group: anyio.abc.TaskGroup, caller: Conversation, lane: Lane, url: str) -> bool:
+    """Open the GET stream, to be ended with the group; return whether it is open when that is known."""
+    opened, ended = anyio.Event(), anyio.Event()
 
     async def listen() -> None:
         message = Outgoing((("Accept", "text/event-stream"), *caller.session.closing()), b"")
@@ -115,11 +119,13 @@ async def _listen(group: anyio.abc.TaskGroup, caller: Conversation, lane: Lane, 
             era=Era.HANDSHAKE,
             opened=opened.set,
         )
+        ended.set()
         opened.set()
 
     group.start_soon(listen)
     with anyio.move_on_after(_OPENING):
         await opened.wait()
+    return not ended.is_set()
 
 
 async def _call(reader: Conversation, lane: Lane, session: Session, call: PlannedCall) -> None:
