@@ -18,15 +18,16 @@ from .transcript import Request
 
 # Controls, bidi marks, zero-width and other invisible characters, separators, halves of surrogate pairs and
 # noncharacters. Prefix signs of Arabic numbers are format characters too, but people see them: they stay.
-# The logs of CI jobs obey `::name::` where it begins a line, as any word may once lines are wrapped, and `##[name]`
-# (Azure: `##vso[`) anywhere: their first sign is escaped.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
-    + r"]|(?<!\S):(?=:[A-Za-z-]+(?:[ :]|$))|#(?=#(?:vso)?\[)"
+    + "]"
 )
+# The logs of CI jobs obey `::name::` where it begins a line, as any word may once lines are wrapped, and `##[name]`
+# (Azure: `##vso[`) anywhere: their first sign is escaped.
+_WITH_COMMANDS = re.compile(rf"{_UNSAFE.pattern}|(?<!\S):(?=:[A-Za-z-]+(?:[ :]|$))|#(?=#(?:vso)?\[)")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _DEPTH = 8  # levels of a JSON value that are shown
 _LARGE = 1 << 512  # integers beyond are described: their digits may be without end
@@ -197,7 +198,12 @@ def _fit(text: str, limit: int, escape: Callable[[str], str]) -> tuple[str, int]
 
 
 def _escaped(text: str) -> str:
-    return _UNSAFE.sub(_escape, text)
+    return _unsafe(text).sub(_escape, text)
+
+
+def _unsafe(text: str) -> re.Pattern[str]:
+    """Return the pattern of what to escape in a text: a set of characters alone is found twice as fast."""
+    return _WITH_COMMANDS if "::" in text or "##" in text else _UNSAFE
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -210,7 +216,7 @@ def _escape(match: re.Match[str]) -> str:
 
 def _json_escaped(text: str) -> str:
     shown = json.dumps(text, ensure_ascii=False)[1:-1]
-    return _UNSAFE.sub(_json_escape, shown)
+    return _unsafe(shown).sub(_json_escape, shown)
 
 
 def _json_escape(match: re.Match[str]) -> str:
@@ -238,10 +244,11 @@ def _shell(text: str, variable: str = "") -> str:
 
 
 def _word(text: str) -> str:
-    if not _UNSAFE.search(text):
+    unsafe = _unsafe(text)
+    if not unsafe.search(text):
         return shlex.quote(text)
     quoted = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"$'{_UNSAFE.sub(_bytes_escape, quoted)}'"
+    return f"$'{unsafe.sub(_bytes_escape, quoted)}'"
 
 
 def _bytes_escape(match: re.Match[str]) -> str:
