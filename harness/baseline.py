@@ -157,6 +157,9 @@ class Baseline:
             return Reviewed(entry, State.UNJUDGED, "the call was not made")
         if not findings or not whole:
             return Reviewed(entry, State.UNJUDGED, "the run did not try it")
+        if any(finding.outcome is Outcome.ADVISORY for finding in about):
+            why = "what it covers is an advisory, which fails nothing without --adcp-strict"
+            return Reviewed(entry, State.STALE, why)
         if about:
             return Reviewed(entry, State.STALE, "nothing that it covers fails any more")
         if none is not None:

@@ -189,6 +189,8 @@ class Conformance:
             found = survey(self.settings, Progress(self.config, trace=self.settings.trace))
         except SurveyInterrupted as interrupted:
             self._keep(interrupted.transcript)
+            # Those of an earlier run are not about this transcript, and would pass for the reports of this one.
+            outputs.remove(self.settings.report_dir)
             kept = len(interrupted.transcript.exchanges)
             pytest.exit(f"adcp: survey interrupted; {kept} exchanges kept in {self._file}", returncode=2)
         self._plan = found.plan

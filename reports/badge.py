@@ -59,7 +59,10 @@ class Badge:
 def badge(report: Report) -> Badge:
     """Return what the badge of a report says: the verdict and the release, or how many targets are conformant."""
     verdicts = Counter(target.verdict for target in report.targets)
-    colour, value = next((shades for verdict, shades in _COLOURS.items() if verdicts[verdict]), _NOTHING)
+    worst = next((verdict for verdict in _COLOURS if verdicts[verdict]), None)
+    if worst is Verdict.CONFORMANT and any(target.alarm and target.alarm.fails for target in report.targets):
+        worst = Verdict.INCONCLUSIVE  # the run failed: a baseline is out of date
+    colour, value = _COLOURS[worst] if worst is not None else _NOTHING
     if not report.targets:
         message = "nothing judged"
     elif len(report.targets) == 1:

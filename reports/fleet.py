@@ -26,7 +26,7 @@ FAULT = "fault"  # beside the outcomes of verdict.Outcome: a rule broke instead 
 
 _SCHEMA_FILE = Path(__file__).with_name("fleet.schema.json")
 # The gravest first; what is not named here is the least of all.
-_OUTCOMES = (FAULT, "failed", "blocked", "advisory", "known", "passed", "not-applicable")
+_OUTCOMES = (FAULT, "failed", "blocked", "known", "advisory", "passed", "not-applicable")
 
 
 @dataclass(frozen=True, slots=True)

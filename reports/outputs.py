@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +18,8 @@ from .model import Report
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 PAGE = "report.html"
+_MARKDOWN = "report.md"
+_BADGE = "badge.json"
 
 
 def write_outputs(
@@ -43,8 +46,8 @@ def write_outputs(
     """
     outputs: dict[str, Callable[[], None]] = {
         PAGE: lambda: html.save(report, folder / PAGE, transcript),
-        "report.md": lambda: write_text(folder / "report.md", markdown.render(report)),
-        "badge.json": lambda: write_text(folder / "badge.json", badge.endpoint(report)),
+        _MARKDOWN: lambda: write_text(folder / _MARKDOWN, markdown.render(report)),
+        _BADGE: lambda: write_text(folder / _BADGE, badge.endpoint(report)),
     }
     if sarif_file is not None:
         outputs[str(sarif_file)] = lambda: write_text(
@@ -53,6 +56,13 @@ def write_outputs(
     if summary := environment.get(STEP_SUMMARY):
         outputs[f"${STEP_SUMMARY}"] = lambda: add_to_summary(partial(markdown.render, report), Path(summary))
     return tried(outputs)
+
+
+def remove(folder: Path) -> None:
+    """Remove the reports that stand in a folder; what cannot be removed stays."""
+    for name in ("report.json", PAGE, _MARKDOWN, _BADGE):
+        with suppress(OSError):
+            (folder / name).unlink(missing_ok=True)
 
 
 class _Rendered(Protocol):

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from pytest_adcp.harness.verdict import Outcome, Verdict
 from pytest_adcp.reports import badge
-from pytest_adcp.reports.model import Report
+from pytest_adcp.reports.model import Alarm, Report
 from told_reports import alarmed, everything, failed, found, report, spoiled, target
 
 GOOD = target([found("a", Outcome.PASSED)])
@@ -26,6 +26,7 @@ SAYS = {
     "one open": ([GOOD, OPEN, GOOD], "2 of 3 conformant", "yellow"),
     "one bad": ([GOOD, OPEN, BAD], "1 of 3 conformant", "red"),
     "some new": ([alarmed()], "nonconformant · 1 new · 3.1", "red"),
+    "out of date": ([replace(GOOD, alarm=Alarm(True, 0, 0, "stale"))], "conformant · 3.1", "yellow"),
     "none": ([], "nothing judged", "lightgrey"),
 }
 

@@ -23,6 +23,13 @@ def found(outcome: Outcome, subject: str = "get_products/x", rule: str = "a.b", 
     return Finding(rule, Level.MUST, outcome, subject, "why", **more)
 
 
+def test_an_entry_for_an_advisory_says_so() -> None:
+    advisory = [found(Outcome.ADVISORY), found(Outcome.PASSED, "get_products/y")]
+    (reviewed,) = baseline(entry("get_*")).review(advisory, whole=True, left_out=(), today=date(2026, 11, 30))
+    assert reviewed.state is State.STALE
+    assert reviewed.why == "what it covers is an advisory, which fails nothing without --adcp-strict"
+
+
 def baseline(*entries: BaselineEntry, version: str = FIRST_RELEASE) -> Baseline:
     return Baseline(Path("b.yaml"), version, entries)
 

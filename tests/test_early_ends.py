@@ -68,6 +68,9 @@ def slow(call: Call) -> Any:
 @pytest.mark.parametrize("extra", [(), ("-n2",)], ids=["plain", "xdist"])
 def test_ctrl_c_during_the_survey_keeps_what_there_is(tmp_path: Path, extra: tuple[str, ...]) -> None:
     (tmp_path / "adcp.yaml").write_text("plan: {probes: false}")
+    (tmp_path / "adcp-report").mkdir()
+    for name in ("report.json", "report.html", "report.md", "badge.json", "mine.txt"):
+        (tmp_path / "adcp-report" / name).write_text("of an earlier run")
     with (
         scripted(slow) as seller,
         started(tmp_path, f"--server-url={seller.url}", "--adcp-concurrency=5", *extra) as process,
@@ -95,7 +98,8 @@ def test_ctrl_c_during_the_survey_keeps_what_there_is(tmp_path: Path, extra: tup
     assert ends["get_adcp_capabilities/sample"] is End.COMPLETE
     assert ends["get_products/sample"] is End.INTERRUPTED
     assert list(ends.values()).count(End.INTERRUPTED) == 4
-    assert not (tmp_path / "adcp-report" / "report.json").exists()
+    left = {path.name for path in (tmp_path / "adcp-report").iterdir()}
+    assert left == {"transcript.jsonl", "mine.txt"}, "no report of another run"
 
 
 def test_what_was_kept_can_be_judged(tmp_path: Path) -> None:

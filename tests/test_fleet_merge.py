@@ -23,6 +23,7 @@ from pytest_adcp.reports.fleet import (
     gravest,
     load,
     save,
+    severity,
     worst_first,
 )
 from pytest_adcp.reports.fleet_commands import register
@@ -64,6 +65,11 @@ def shard(
 def three(folder: Path) -> list[Path]:
     stale = result("b", 1, verdict=Verdict.CONFORMANT, alarm=STALE, stale=("k.yaml, line 4: it is stale",))
     return [shard(folder, 0, result("a"), stale), shard(folder, 1, result("c", 6, reached=False))]
+
+
+def test_what_is_known_is_graver_than_advice() -> None:
+    graver = ["failed", "blocked", "known", "advisory", "passed", "not-applicable"]
+    assert sorted(set(graver), key=severity) == graver
 
 
 def refused(paths: list[Path]) -> str:

@@ -16,6 +16,7 @@ from pytest_adcp.harness.extra_suites import extra_modules
 from pytest_adcp.harness.schema_bundle import BundleError, find_bundle
 from pytest_adcp.harness.selection import SUITES, Selection
 from pytest_adcp.harness.settings import Settings
+from pytest_adcp.harness.signals import ended_as_by_ctrl_c
 from pytest_adcp.harness.text import plural, safe
 from pytest_adcp.harness.verdict import ExitCode
 from pytest_adcp.reports import fleet as reported
@@ -72,7 +73,8 @@ class FleetRun:
         runner = FleetRunner(self.fleet, self._ended, self.selection.modules, self._extra)
         self._done = 0
         try:
-            results = runner.run()
+            with ended_as_by_ctrl_c():
+                results = runner.run()
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise pytest.UsageError(f"adcp: a report cannot be written: {safe(why)}") from None

@@ -136,7 +136,11 @@ def _to_do(rule: Rule, pair: Pair | None, today: date) -> Iterator[str]:
         yield from (f"  {line}" for line in commands(rule, fault))
     subject = pair.fails.subject if pair is not None else "*"
     yield ""
-    yield "Known, and to be mended later? In the file of --adcp-baseline:"
+    if rule.level is Level.SHOULD:
+        # Without it nothing fails, and an entry for it would be stale.
+        yield "Known, and to be mended later? With --adcp-strict, in the file of --adcp-baseline:"
+    else:
+        yield "Known, and to be mended later? In the file of --adcp-baseline:"
     yield from (f"  {line}" for line in baseline_lines(rule, subject, today))
 
 
