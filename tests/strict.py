@@ -131,11 +131,11 @@ class Strict:
         return self.opened(call) if asked.startswith("initialize-") else self._good(call)
 
     def opened(self, call: Call, session: str | None = None) -> Reply:
-        """Open a session, under an id of its own unless one is given."""
+        """Open a session, under an id of its own: what is given and a number, for two sessions side by side are never one."""
         offered = call.message["params"]["protocolVersion"]
         with self._lock:
             self._issued += 1
-            session = session or f"strict-session-{self._issued}"
+            session = f"{session or 'strict-session-'}{self._issued}"
             self._open.add(session)
         result = {
             "protocolVersion": offered if offered in self.versions else self.versions[-1],
