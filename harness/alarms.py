@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from .baseline import PLACEHOLDER, Baseline, Reviewed, State
 from .baseline_file import read_baseline, write_baseline
 from .catalogue import all_rules
 from .config import ConfigError, shown_path
+from .files import why_not_writable
 from .given import Givens, existing, located
 from .rules import Rule
 from .text import quote, safe
@@ -226,14 +226,8 @@ def _read(path: Path, extra: Sequence[str]) -> Baseline:
 
 
 def _try_to_write(path: Path) -> None:
-    try:
-        with tempfile.TemporaryFile(dir=path.resolve().parent):
-            pass
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise pytest.UsageError(
-            f"adcp: the baseline cannot be written to {safe(str(path), 400)}: {why}"
-        ) from None
+    if why := why_not_writable(path.resolve().parent, make=False):
+        raise pytest.UsageError(f"adcp: the baseline cannot be written to {safe(str(path), 400)}: {why}")
 
 
 def _previous(path: Path, name: str, url: str) -> model.Report:

@@ -20,6 +20,7 @@ from .alarms import Alarms
 from .config import shown_path
 from .evidence import Evidence
 from .extra_suites import extra_modules
+from .files import why_not_writable
 from .given import DEMO
 from .items import RuleItem, Suites, baseline_reports, judge_item, status
 from .library.bench import Libraries, libraries
@@ -164,14 +165,8 @@ class Conformance:
         folder = self.settings.report_dir
         if self.settings.plan_only:
             return
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError as error:
-            raise pytest.UsageError(
-                f"adcp: the report cannot be written to {safe(str(folder), 400)}: {error.strerror or type(error).__name__}"
-            ) from None
+        if why := why_not_writable(folder, make=True):
+            raise pytest.UsageError(f"adcp: the report cannot be written to {safe(str(folder), 400)}: {why}")
 
     def _read(self, path: Path) -> None:
         try:

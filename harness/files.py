@@ -19,3 +19,14 @@ def replace_file(path: Path, chunks: Iterable[bytes], *, mode: int) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def why_not_writable(folder: Path, *, make: bool) -> str:
+    """Say why nothing can be written into a folder; empty where it can. A missing one is made where that is asked for."""
+    try:
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return error.strerror or type(error).__name__

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +11,7 @@ from pathlib import Path
 
 from pytest_adcp.harness.text import safe
 
-from . import model
+from . import fleet_commands, model
 from .destination import STDOUT, write
 from .exit_codes import EVERY, epilog
 from .model import Report
@@ -49,16 +47,15 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    if _is_there("html"):
-        html = _command(commands, "html", "one page with everything, for people", _html)
-        html.add_argument(
-            "--transcript",
-            action="append",
-            default=[],
-            type=Path,
-            metavar="TRANSCRIPT",
-            help="a transcript, where it was moved (again for each)",
-        )
+    html = _command(commands, "html", "one page with everything, for people", _html)
+    html.add_argument(
+        "--transcript",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="TRANSCRIPT",
+        help="a transcript, where it was moved (again for each)",
+    )
     md = _command(commands, "md", "Markdown, for a pull request", _markdown)
     md.add_argument(
         "--limit",
@@ -95,13 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         help="a module of further rules that the run had from another package (again for each)",
     )
     verify.set_defaults(run=_verify)
-    if _is_there("fleet_commands"):
-        importlib.import_module(f"{__package__}.fleet_commands").register(commands)
+    fleet_commands.register(commands)
     return parser
-
-
-def _is_there(module: str) -> bool:
-    return importlib.util.find_spec(f"{__package__}.{module}") is not None
 
 
 def _command(
@@ -139,7 +131,8 @@ def _together(files: Sequence[Path]) -> Report:
 def _html(options: argparse.Namespace) -> int:
     from pytest_adcp.harness.transcript import Transcript, TranscriptError
 
-    html = importlib.import_module(f"{__package__}.html")
+    from . import html
+
     reports = [_load(file) for file in options.files]
     try:
         transcripts = [Transcript.load(file) for file in options.transcript]
@@ -164,16 +157,13 @@ def _badge(options: argparse.Namespace) -> int:
 
 
 def _sarif(options: argparse.Namespace) -> int:
-    from pytest_adcp import suites
-    from pytest_adcp.harness.rules import load
+    from pytest_adcp.harness.catalogue import all_rules
 
     from . import sarif
 
     reports = [_load(file) for file in options.files]
-    rules = load((*suites.CORE, *suites.CONNECTED_APPS, *suites.CLIENT))
-    return write(
-        sarif.render(*reports, requirements={rule.id: rule.requirement for rule in rules}), options.out
-    )
+    requirements = {rule.id: rule.requirement for rule in all_rules()}
+    return write(sarif.render(*reports, requirements=requirements), options.out)
 
 
 def _verify(options: argparse.Namespace) -> int:

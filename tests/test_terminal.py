@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import told_reports
 from pytest_adcp.harness.calls import Expect, Purpose
 from pytest_adcp.harness.rules import Level
-from pytest_adcp.harness.verdict import Outcome, Verdict, count
+from pytest_adcp.harness.verdict import Outcome, Verdict
 from pytest_adcp.reports import terminal
 from pytest_adcp.reports.model import (
     Call,
@@ -19,8 +20,6 @@ from pytest_adcp.reports.model import (
     Observation,
     Report,
     ReportedFinding,
-    Schemas,
-    Selected,
     Server,
     SurveyCost,
     Target,
@@ -66,29 +65,12 @@ def call(name: str, tries: int = 1) -> Call:
 
 
 def target(findings: Iterable[ReportedFinding] = (), **more: Any) -> Target:
-    findings = tuple(findings)
-    failed = any(item.outcome is Outcome.FAILED for item in findings)
     given: dict[str, Any] = {
-        "url": "https://seller.test/mcp",
-        "name": "seller.test",
         "server": Server("seller", "1", "2025-11-25"),
-        "adcp_version": "3.1",
-        "schemas": Schemas("adcp 9.2.0", "3.1.19"),
-        "profiles": ("core",),
-        "verdict": Verdict.NONCONFORMANT if failed else Verdict.CONFORMANT,
-        "reasons": (),
-        "counts": count(findings),
         "transcript": TranscriptFile("transcript.jsonl", "0" * 64),
-        "survey": SurveyCost(9, {}, 0, 1.0, 0.5),
-        "diagnosis": None,
-        "not_checked": (),
         "calls": tuple(call(name) for name in "abcdefghi"),
-        "observations": (),
-        "checklist": (),
-        "selection": Selected(True),
-        "complete": True,
     }
-    return Target(findings=findings, **(given | more))
+    return told_reports.target(findings, **(given | more))
 
 
 def shown(*targets: Target, width: int = 100, **more: Any) -> list[str]:

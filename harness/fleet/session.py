@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from pytest_adcp.harness import conclusion
 from pytest_adcp.harness.config import shown_path
 from pytest_adcp.harness.extra_suites import extra_modules
+from pytest_adcp.harness.files import why_not_writable
 from pytest_adcp.harness.schema_bundle import BundleError, find_bundle
 from pytest_adcp.harness.selection import SUITES, Selection
 from pytest_adcp.harness.settings import Settings
@@ -103,14 +103,9 @@ class FleetRun:
             find_bundle(folder, shown_as=shown_path(folder) if folder else "")
         except BundleError as error:
             raise pytest.UsageError(f"adcp: {safe(str(error), 600)}") from None
-        try:
-            self.settings.report_dir.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.settings.report_dir):
-                pass
-        except OSError as error:
+        if why := why_not_writable(self.settings.report_dir, make=True):
             shown = safe(str(self.settings.report_dir), 400)
-            why = error.strerror or type(error).__name__
-            raise pytest.UsageError(f"adcp: the reports cannot be written to {shown}: {why}") from None
+            raise pytest.UsageError(f"adcp: the reports cannot be written to {shown}: {why}")
 
     def _ended(self, result: reported.TargetResult) -> None:
         self._done += 1
